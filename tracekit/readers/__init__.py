@@ -1,0 +1,1 @@
+"""Raw files to raw tables: streaming, exact, every loss counted."""
