@@ -1,0 +1,1 @@
+"""The dashboard: thin views over the reports of tracekit.queries."""

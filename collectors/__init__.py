@@ -1,0 +1,1 @@
+"""Wrap a serving run and write raw files into a run folder; never parse them."""

@@ -1,0 +1,102 @@
+"""The shape of the code base: who may import whom, what ships, how long things get."""
+
+import ast
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+FOLDERS = {folder: name for name, folder in SETUPTOOLS["package-dir"].items()}
+SOURCES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
+
+PARTS = {
+    "core": "errors units run schema store taxonomy readers derive __version__",
+    "collectors": "collectors",
+    "queries": "queries",
+    "api": "api open ingest",
+    "cli": "cli __main__",
+    "app": "app",
+}
+PART_OF_NAME = {name: part for part, names in PARTS.items() for name in names.split()}
+MAY_IMPORT = {
+    "core": set(),
+    "collectors": {"core"},
+    "queries": {"core"},
+    "api": {"core", "collectors", "queries"},
+    "cli": {"core", "collectors", "queries", "api"},
+    "app": {"core", "queries", "api"},
+}
+MAY_USE = {
+    "core": {"duckdb", "fsspec", "isal", "zstandard", "prometheus_client"},
+    "collectors": set(),
+    "queries": {"duckdb"},
+    "api": {"duckdb"},
+    "cli": {"click", "rich"},
+    "app": set(),
+}
+MAX_FILE_LINES = 300
+MAX_FUNCTION_LINES = 50
+
+
+def part_of(module):
+    """The part of tracekit a dotted name belongs to; None for other packages."""
+    first, *rest = module.split(".")
+    if first != "tracekit":
+        return None
+    return PART_OF_NAME[rest[0]] if rest else "api"
+
+
+def module_of(path):
+    relative = path.relative_to(ROOT).with_suffix("")
+    names = [FOLDERS[relative.parts[0]], *relative.parts[1:]]
+    return ".".join(names).removesuffix(".__init__")
+
+
+def tree_of(path):
+    return ast.parse(path.read_text())
+
+
+def imported_modules(path):
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=module_of)
+def test_imports_go_one_way(path):
+    home = part_of(module_of(path))
+    reached = {part_of(module) for module in imported_modules(path)} - {None, home}
+    assert reached <= MAY_IMPORT[home]
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=module_of)
+def test_other_packages_are_the_ones_its_part_may_use(path):
+    names = {module.split(".")[0] for module in imported_modules(path)}
+    foreign = names - sys.stdlib_module_names - {"tracekit"}
+    assert foreign <= MAY_USE[part_of(module_of(path))]
+
+
+def test_every_package_ships():
+    packages = {module_of(path.parent) for path in SOURCES if path.name == "__init__.py"}
+    assert packages == set(SETUPTOOLS["packages"])
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=module_of)
+def test_files_stay_short(path):
+    assert len(path.read_text().splitlines()) <= MAX_FILE_LINES
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=module_of)
+def test_functions_stay_short(path):
+    functions = [
+        node
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    too_long = [f.name for f in functions if f.end_lineno - f.lineno >= MAX_FUNCTION_LINES]
+    assert too_long == []

@@ -1,0 +1,28 @@
+import pytest
+
+from tracekit.units import duration, ms, percent, us
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"),
+    [
+        (None, "-"),
+        (0, "0 ns"),
+        (999, "999 ns"),
+        (1_000, "1.00 us"),
+        (46_210, "46.2 us"),
+        (999_999, "1.00 ms"),
+        (12_110_000, "12.1 ms"),
+        (465_004_000, "465 ms"),
+        (-2_500, "-2.50 us"),
+        (61_000_000_000, "61.0 s"),
+        (4_000_000_000_000, "4,000 s"),
+    ],
+)
+def test_duration_has_three_digits_and_the_largest_fitting_unit(ns, text):
+    assert duration(ns) == text
+
+
+def test_columns_carry_no_unit_and_show_a_missing_value_as_a_dash():
+    assert (ms(5_871_000), us(46_249), percent(0.4846)) == ("5.87", "46.2", "48.5")
+    assert (ms(None), us(None), percent(None)) == ("-", "-", "-")

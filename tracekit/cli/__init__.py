@@ -1,0 +1,1 @@
+"""The tracekit command: one file per verb."""

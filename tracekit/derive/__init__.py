@@ -1,0 +1,1 @@
+"""Raw tables to derived tables, in SQL: links, steps, phases."""

@@ -1,0 +1,38 @@
+"""Nanoseconds to text: the only place where a time or a share is made readable.
+
+Numbers are rounded here and nowhere else; a missing value (None) is shown as `-`.
+"""
+
+MISSING = "-"
+_UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"))
+
+
+def ms(ns: float | None, digits: int = 2) -> str:
+    """Milliseconds without the unit, for a column headed `ms`."""
+    return MISSING if ns is None else f"{ns / 1e6:,.{digits}f}"
+
+
+def us(ns: float | None, digits: int = 1) -> str:
+    """Microseconds without the unit, for a column headed `us`."""
+    return MISSING if ns is None else f"{ns / 1e3:,.{digits}f}"
+
+
+def percent(ratio: float | None, digits: int = 1) -> str:
+    """Per cent without the sign, of a ratio where 1 is the whole."""
+    return MISSING if ratio is None else f"{ratio * 100:.{digits}f}"
+
+
+def duration(ns: float | None) -> str:
+    """Three significant digits with the largest fitting unit: `46.2 us`, `12.1 ms`, `465 ms`."""
+    if ns is None:
+        return MISSING
+    for size, unit in _UNITS:
+        # Rounding comes first: 999,999 ns is 1.00 ms, not 1000 us.
+        if abs(ns) >= size * 0.9995:
+            return f"{_three_digits(ns / size)} {unit}"
+    return f"{ns:.0f} ns"
+
+
+def _three_digits(value: float) -> str:
+    decimals = 2 if abs(value) < 9.995 else 1 if abs(value) < 99.95 else 0
+    return f"{value:,.{decimals}f}"
