@@ -1,0 +1,109 @@
+"""What a file is, told by its first bytes (inflated where compressed), not by its name."""
+
+import io
+import json
+import os
+import re
+import zlib
+from pathlib import Path
+from typing import Any, Literal
+
+import zstandard
+
+Kind = Literal["trace", "metrics", "run_json", "server_log", "nccl_log", "config", "other"]
+
+HEAD_BYTES = 64 * 1024
+LOG_LINES = 50
+"""Lines within which a log has to show what it is: further down, prose may quote one."""
+
+MAX_JSON_BYTES = 1024 * 1024
+"""Largest run.json or config.json that is read; those seen have 1 to 30 KB."""
+
+_KINETO_KEYS = ("traceEvents", "schemaVersion", "deviceProperties", "distributedInfo")
+_KINETO_KEY = re.compile(rf'"(?:{"|".join(_KINETO_KEYS)})"\s*:')
+_BARE_ARRAY = re.compile(r'\[\s*\{[^{}]*"ph"\s*:')
+_METRICS = re.compile(
+    r"# (?:HELP|TYPE) |[a-zA-Z_:][\w:]*(?:\{[^}\n]*\})? [-+\d.eEINaninf]+(?: \d+)?$"
+)
+_SERVER_LOG = re.compile(
+    r"(?:\([^)\n]*\) )?(?:DEBUG|INFO|WARNING|ERROR) \d\d-\d\d \d\d:\d\d:\d\d "  # vLLM
+    r"|\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[^\]\n]*\] .*"  # SGLang
+    r"(?:server_args=|Load weight|Prefill batch|Decode batch|max_total_num_tokens=)"
+)
+_NCCL_LOG = re.compile(
+    r":\d+:\d+ (?:\[\d+\] )?(?:\S+ )*?NCCL (?:INFO|WARN|CALL|TRACE) |^NCCL version \d"
+)
+_TRACE_NAME = re.compile(r"\.trace\.json(?:\.gz|\.zst)?$")
+
+
+def kind_of(path: Path) -> Kind:
+    """Kind of a regular file; `other` where nothing tells.
+
+    An empty or damaged file that is named like a trace is a trace: better refused than overlooked.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    head = read_head(path)
+    if not head.strip():
+        return "trace" if _TRACE_NAME.search(path.name) else "other"
+    if head.startswith(("{", "[")):
+        return _kind_of_json(path, head)
+    return _kind_of_text(head)
+
+
+def read_head(path: Path) -> str:
+    """First 64 KiB of text, inflated; empty where a compressed file is damaged at its start."""
+    with open(path, "rb", opener=_open_without_waiting) as file:
+        raw = file.read(HEAD_BYTES)
+    return _inflate(raw).decode("utf-8-sig", errors="replace").lstrip()
+
+
+def load_json(path: Path) -> dict[str, Any] | None:
+    """A small JSON object; None where the file is too big, not JSON or no object."""
+    if path.stat().st_size > MAX_JSON_BYTES:
+        return None
+    try:
+        value = json.loads(path.read_bytes(), parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _open_without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
+def _inflate(raw: bytes) -> bytes:
+    try:
+        if raw.startswith(b"\x1f\x8b"):
+            return zlib.decompressobj(wbits=31).decompress(raw, HEAD_BYTES)
+        if raw.startswith(b"\x28\xb5\x2f\xfd"):
+            return zstandard.ZstdDecompressor().stream_reader(io.BytesIO(raw)).read(HEAD_BYTES)
+    except (zlib.error, zstandard.ZstdError):
+        return b""
+    return raw
+
+
+def _kind_of_json(path: Path, head: str) -> Kind:
+    if _KINETO_KEY.search(head) or _BARE_ARRAY.match(head):
+        return "trace"
+    value = load_json(path)
+    if value is None:
+        return "other"
+    if path.name == "run.json" or isinstance(value.get("command", value.get("cmd")), list):
+        return "run_json"
+    return "config" if "model_type" in value or "architectures" in value else "other"
+
+
+def _kind_of_text(head: str) -> Kind:
+    lines = head.splitlines()[:LOG_LINES]
+    if _METRICS.match(lines[0]):
+        return "metrics"
+    if any(map(_SERVER_LOG.match, lines)):
+        return "server_log"
+    return "nccl_log" if any(map(_NCCL_LOG.search, lines)) else "other"
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
