@@ -1,1 +1,61 @@
-"""Raw tables to derived tables, in SQL: links, steps, phases."""
+"""Raw tables to derived tables, in SQL: links, steps, phases and their times."""
+
+from importlib.resources import files
+
+import duckdb
+
+from tracekit.errors import TraceFormatError
+
+ORDER = (
+    "innermost",
+    "host",
+    "scopes",
+    "signature",
+    "work",
+    "cpu_work",
+    "passes",
+    "launch",
+    "steps",
+    "dummy",
+    "place",
+    "phases",
+    "attribute",
+    "windows",
+    "number",
+    "publish",
+    "totals",
+    "run",
+    "ledger",
+)
+"""Stems of the SQL files, each reading what those before it made."""
+
+
+def derive(con: duckdb.DuckDBPyConnection, run: str) -> None:
+    """Fill every derived table of the one run in the database from the staged events.
+
+    Needs the TEMP tables `event`, `cpu_no_work` and `collective_category`, and the tables `file`,
+    `ledger`, `kernel` and `run`. Raises TraceFormatError where the ledger does not add up.
+    """
+    # DuckDB 2.0 turns an ASOF join with a side it takes for small into a nested loop: 12 times slower
+    # for 55,000 launches against 1,358 scope segments.
+    con.execute("SET asof_loop_join_threshold = 0")
+    for stem in ORDER:
+        _execute(con, files(__name__).joinpath(f"{stem}.sql").read_text(), run)
+    _check_ledger(con)
+
+
+def _execute(con: duckdb.DuckDBPyConnection, sql: str, run: str) -> None:
+    for statement in con.extract_statements(sql):
+        con.execute(statement, {"run": run} if "run" in statement.named_parameters else None)
+
+
+def _check_ledger(con: duckdb.DuckDBPyConnection) -> None:
+    wrong = con.execute(
+        "SELECT path, ledger.events, kept, skipped FROM ledger JOIN file USING (file_id)"
+        " WHERE reason IS NULL AND ledger.events != kept + skipped"
+    ).fetchall()
+    for path, events, kept, skipped in wrong:
+        raise TraceFormatError(
+            f"{path}: {events} events read, but {kept} kept and {skipped} skipped;"
+            " tracekit lost some: please report it with the file"
+        )

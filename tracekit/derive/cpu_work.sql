@@ -1,0 +1,56 @@
+-- Activities of a CPU run: the innermost op that does work, and the spans of gloo collectives.
+--
+-- Ops without work of their own (views, allocations, wrappers; taxonomy.toml) are passed over, so
+-- their time stays with the op around them. A gloo collective is enqueued by a c10d op on the main
+-- thread and runs as a `gloo:` span on another; the span counts, at the moment of its enqueueing op.
+
+CREATE TEMP TABLE gloo_span AS
+WITH span AS (
+    SELECT
+        *, row_number() OVER (PARTITION BY file_id, gloo ORDER BY start_ns) AS place
+    FROM (
+        SELECT *, replace(substr(name, 6), '_', '') AS gloo
+        FROM event
+        WHERE kind = 'scope' AND starts_with(name, 'gloo:')
+    )
+),
+enqueued AS (
+    SELECT
+        file_id, thread AS at_thread, start_ns AS at_ns, gloo,
+        row_number() OVER (PARTITION BY file_id, gloo ORDER BY start_ns) AS place
+    FROM (
+        SELECT *, replace(replace(substr(name, 7), '_', ''), 'base', '') AS gloo
+        FROM event
+        WHERE kind = 'op' AND starts_with(name, 'c10d::')
+    )
+)
+SELECT span.*, at_ns, at_thread
+FROM span
+LEFT JOIN enqueued USING (file_id, gloo, place);
+
+INSERT INTO work
+WITH candidate AS (
+    SELECT
+        file_id, thread, start_ns, start_ns + dur_ns AS end_ns, name,
+        lead(start_ns) OVER (
+            PARTITION BY file_id, thread ORDER BY start_ns, dur_ns DESC
+        ) AS next_ns
+    FROM event
+    WHERE kind = 'op'
+        AND name NOT IN (FROM cpu_no_work)
+        AND NOT (starts_with(name, 'c10d::') AND EXISTS (FROM gloo_span))
+),
+innermost AS (
+    SELECT file_id, thread, start_ns, end_ns, name, start_ns AS at_ns, thread AS at_thread
+    FROM candidate
+    WHERE next_ns IS NULL OR next_ns >= end_ns
+    UNION ALL
+    SELECT file_id, thread, start_ns, start_ns + dur_ns, name, at_ns, at_thread
+    FROM gloo_span
+)
+SELECT
+    file_id, 'cpu', 'cpu_op', NULL, thread, start_ns, end_ns, name, category, impl,
+    NULL, at_thread, NULL, at_ns, NULL, false, NULL, NULL, NULL, NULL, NULL
+FROM innermost
+JOIN signature USING (name)
+WHERE (SELECT backend FROM backend) = 'cpu';

@@ -1,0 +1,42 @@
+-- Data-parallel dummy batches: whole model passes launched outside execute_..., as steps of their own.
+--
+-- vLLM runs execute_dummy_batch without an annotation. Such a pass comes after the step's output
+-- copy, in a run that drafts nothing (a draft pass would look the same).
+
+CREATE TEMP TABLE dummy_begin AS
+WITH counted AS (
+    SELECT regexp_extract(name, '_generation_(\d+)\((?:sq)?(\d+)', ['g', 'gt']) AS counts
+    FROM host_scope
+    WHERE role = 'execute'
+),
+run_drafts AS (
+    SELECT
+        EXISTS (FROM launch WHERE is_draft_input OR is_rejection OR scope_phase = 'draft')
+        OR EXISTS (
+            FROM counted
+            WHERE try_cast(counts.gt AS BIGINT) > try_cast(counts.g AS BIGINT)
+        ) AS drafts
+),
+executed AS (
+    SELECT file_id, start_ns, end_ns, lead(start_ns) OVER (PARTITION BY file_id ORDER BY start_ns) AS next_ns
+    FROM host_scope
+    WHERE role = 'execute'
+),
+outside AS (
+    SELECT
+        led.*, executed.start_ns AS execute_ns,
+        count_if(is_output_copy) OVER (
+            PARTITION BY led.file_id, executed.start_ns ORDER BY at_ns
+        ) AS output_copies
+    FROM led
+    ASOF JOIN executed ON led.file_id = executed.file_id AND at_ns >= executed.start_ns
+    WHERE at_ns >= executed.end_ns
+)
+-- A pass begins with the inputs that lead to it, or right after the output copy.
+SELECT file_id, led_from_ns AS begin_ns, true AS is_dummy
+FROM outside
+JOIN habit USING (file_id)
+WHERE habit = 'execute' AND NOT (SELECT drafts FROM run_drafts)
+    AND scope_phase IS NULL AND (is_graph OR is_model) AND output_copies > 0
+QUALIFY led_from_ns < at_ns
+    OR row_number() OVER (PARTITION BY file_id, execute_ns ORDER BY at_ns) = 1;

@@ -1,0 +1,52 @@
+-- One row per launch (a graph replay is one), with what its activities tell about step and phase.
+--
+-- launch_id: the correlation id; on CPU, and for activities without one, a number below zero.
+-- at_ns orders launches: host time where the file has calls, else device time.
+
+CREATE TEMP TABLE launch AS
+WITH grouped AS (
+    SELECT
+        file_id, coalesce(correlation, -1 - work.rowid) AS launch_id, any_value(thread) AS thread,
+        min(at_ns) AS at_ns, min(start_ns) AS start_ns, arg_min(stream, start_ns) AS stream,
+        count(*) AS n, any_value(graph_id) AS graph_id,
+        bool_or(is_graph OR graph_id IS NOT NULL)
+            OR (bool_and(launch_ns IS NULL AND device_kind = 'gpu') AND count(*) > 1) AS is_graph,
+        bool_or(is_model) AS is_model,
+        bool_or(is_gemm_or_collective) AS is_gemm_or_collective,
+        bool_and(is_output_copy) AS is_output_copy,
+        bool_and(is_input) AS is_input,
+        bool_or(is_v2_marker) AS is_v2_marker,
+        bool_or(is_v2) AS is_v2,
+        bool_or(is_v2_sampling) AS is_v2_sampling,
+        bool_or(is_post_update) AS is_post_update,
+        bool_or(is_draft_input) AS is_draft_input,
+        bool_or(is_rejection) AS is_rejection
+    FROM work
+    JOIN signature USING (name)
+    WHERE at_ns IS NOT NULL
+    GROUP BY file_id, launch_id
+),
+phase_segment AS (
+    FROM innermost('phase_scope')
+),
+compiled_segment AS (
+    FROM innermost('compiled_scope')
+),
+annotation_segment AS (
+    FROM innermost('annotation')
+)
+SELECT
+    grouped.*,
+    phase_segment.value AS scope_phase,
+    compiled_segment.value IS NOT NULL AS is_compiled,
+    annotation_segment.value AS scope
+FROM grouped
+ASOF LEFT JOIN phase_segment
+    ON grouped.file_id = phase_segment.file_id AND grouped.thread = phase_segment.thread
+    AND grouped.at_ns >= phase_segment.from_ns
+ASOF LEFT JOIN compiled_segment
+    ON grouped.file_id = compiled_segment.file_id AND grouped.thread = compiled_segment.thread
+    AND grouped.at_ns >= compiled_segment.from_ns
+ASOF LEFT JOIN annotation_segment
+    ON grouped.file_id = annotation_segment.file_id AND grouped.thread = annotation_segment.thread
+    AND grouped.at_ns >= annotation_segment.from_ns;

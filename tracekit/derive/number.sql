@@ -1,0 +1,77 @@
+-- Step numbers: the same on all ranks of a data-parallel engine, from 0 = the earliest any rank has.
+--
+-- Each file is shifted against one file of reference. On one host the clock proposes shifts and the
+-- annotations choose; between hosts (clocks may be steps apart) any shift may be right, and only one
+-- under which all annotations agree is taken. A file without such a shift gets no numbers.
+
+CREATE TEMP TABLE sequence AS
+SELECT
+    file_id, dp, coalesce(stage, '') AS stage, host_name, k, annotation,
+    coalesce(first_ns, begin_ns) AS at_ns,
+    count(*) OVER (PARTITION BY file_id) AS n
+FROM host_step
+JOIN file USING (file_id)
+LEFT JOIN step_work USING (file_id, k);
+
+CREATE TEMP TABLE shifted AS
+WITH reference AS (
+    SELECT DISTINCT ON (dp, stage) dp, stage, file_id AS ref_id, host_name AS ref_host
+    FROM sequence
+    ORDER BY dp, stage, n DESC, file_id
+),
+member AS (
+    SELECT sequence.*, ref_id, ref_host IS NOT DISTINCT FROM host_name AS is_same_host
+    FROM sequence
+    JOIN reference USING (dp, stage)
+),
+proposed AS (
+    SELECT DISTINCT member.file_id, member.ref_id, ref.k + nudge - member.k AS shift
+    FROM member
+    ASOF JOIN sequence AS ref ON member.ref_id = ref.file_id AND member.at_ns >= ref.at_ns
+    CROSS JOIN (VALUES (0), (1)) AS nudges (nudge)
+    WHERE is_same_host
+    UNION
+    SELECT DISTINCT member.file_id, member.ref_id, ref.k - member.k
+    FROM member
+    JOIN sequence AS ref ON ref.file_id = ref_id
+    WHERE NOT is_same_host AND (ref.k = 0 OR member.k = 0)
+),
+scored AS (
+    SELECT
+        proposed.file_id, shift, is_same_host,
+        count(*) AS pairs,
+        avg((member.annotation IS NOT DISTINCT FROM ref.annotation)::INTEGER) AS agreement,
+        avg(abs(member.at_ns - ref.at_ns)) AS apart_ns
+    FROM proposed
+    JOIN member ON member.file_id = proposed.file_id
+    JOIN sequence AS ref ON ref.file_id = proposed.ref_id AND ref.k = member.k + shift
+    GROUP BY ALL
+)
+SELECT DISTINCT ON (file_id) file_id, shift
+FROM scored
+WHERE agreement = 1 OR (is_same_host AND agreement > 0.5)
+ORDER BY file_id, agreement DESC, CASE WHEN is_same_host THEN apart_ns ELSE -pairs END, shift;
+
+-- Files profiled by stage follow one another: a later stage's numbers start where the earlier's end.
+CREATE TEMP TABLE step_number AS
+WITH counted AS (
+    SELECT dp, stage, file_id, k, at_ns, k + shift AS place
+    FROM sequence
+    JOIN shifted USING (file_id)
+),
+staged AS (
+    SELECT dp, stage, min(place) AS first_place, max(place) - min(place) + 1 AS n, min(at_ns) AS at_ns
+    FROM counted
+    GROUP BY ALL
+),
+based AS (
+    SELECT
+        dp, stage, first_place,
+        coalesce(sum(n) OVER (
+            PARTITION BY dp ORDER BY at_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ), 0) AS base
+    FROM staged
+)
+SELECT file_id, k, (place - first_place + base)::INTEGER AS step
+FROM counted
+JOIN based USING (dp, stage);

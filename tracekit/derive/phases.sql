@@ -1,0 +1,130 @@
+-- Kind of each step, and phase of each launch with what decided it.
+--
+-- Scopes decide where they are; the rest goes by the order of launches within the step. The target
+-- pass begins at the first graph replay, model kernel or compiled region; where it ends, the runner
+-- tells: vLLM V1 by its execute_ span, V2 by its first sampling kernel.
+
+CREATE TEMP TABLE step_fact AS
+WITH launched AS (
+    SELECT
+        file_id, k,
+        min(at_ns) FILTER (is_graph OR is_model OR is_compiled) AS pass_ns,
+        min(at_ns) FILTER (is_v2_sampling AND NOT is_graph) AS sampling_ns,
+        max(at_ns) FILTER (is_post_update) AS post_update_ns,
+        min(at_ns) FILTER (scope_phase = 'pass' AND (is_graph OR is_model)) AS scoped_pass_ns,
+        bool_or(is_rejection) AS has_rejection
+    FROM placed
+    GROUP BY ALL
+),
+passed AS (
+    SELECT
+        host_step.file_id, k,
+        min(start_ns) FILTER (value = 'pass') AS target_start_ns,
+        max(sglang_pass.end_ns) FILTER (value = 'pass') AS target_scope_end_ns,
+        min(start_ns) FILTER (value = 'draft') AS draft_start_ns,
+        min(start_ns) FILTER (role = 'draft_extend') AS extend_start_ns
+    FROM sglang_pass
+    JOIN host_step
+        ON sglang_pass.file_id = host_step.file_id
+        AND start_ns >= begin_ns AND start_ns < host_step.end_ns
+    GROUP BY ALL
+),
+batch AS (
+    SELECT host_step.file_id, k, max(host_scope.end_ns) AS batch_end_ns
+    FROM host_scope
+    JOIN habit USING (file_id)
+    JOIN host_step
+        ON host_scope.file_id = host_step.file_id AND start_ns >= begin_ns
+        AND start_ns < host_step.end_ns
+    WHERE role = CASE WHEN habit = 'run_batch' THEN 'run_batch' ELSE 'execute' END
+    GROUP BY ALL
+)
+SELECT
+    host_step.*, launched.* EXCLUDE (file_id, k), passed.* EXCLUDE (file_id, k), batch_end_ns,
+    CASE
+        WHEN n_decode_tokens IS NOT NULL THEN n_decode_tokens > n_decode_reqs
+        ELSE coalesce(has_verify_span, false) OR coalesce(has_rejection, false)
+    END AS is_verify
+FROM host_step
+LEFT JOIN launched USING (file_id, k)
+LEFT JOIN passed USING (file_id, k)
+LEFT JOIN batch USING (file_id, k);
+
+CREATE TEMP TABLE pass_end AS
+WITH run AS (
+    SELECT bool_or(is_verify) AS is_speculative
+    FROM step_fact
+)
+SELECT
+    file_id, k,
+    max(at_ns) FILTER (
+        (is_graph OR is_gemm_or_collective OR is_model)
+        AND (sampling_ns IS NULL OR NOT has_v2 OR at_ns < sampling_ns)
+        AND (has_v2 OR step_fact.execute_end_ns IS NULL OR at_ns < step_fact.execute_end_ns)
+    ) AS target_end_ns,
+    min(at_ns) FILTER (
+        at_ns >= step_fact.execute_end_ns
+        AND (is_draft_input OR ((SELECT is_speculative FROM run) AND (is_graph OR is_model)))
+    ) AS drafting_ns,
+    arg_min(
+        CASE WHEN is_graph THEN 'graph' ELSE 'kernels' END, at_ns
+    ) FILTER (
+        at_ns >= step_fact.execute_end_ns
+        AND (is_draft_input OR ((SELECT is_speculative FROM run) AND (is_graph OR is_model)))
+    ) AS drafting_source
+FROM placed
+JOIN step_fact USING (file_id, k)
+JOIN habit USING (file_id)
+GROUP BY ALL;
+
+CREATE TEMP TABLE launch_phase AS
+WITH told AS (
+    SELECT
+        placed.*, step_fact.* EXCLUDE (file_id, k, begin_ns, execute_end_ns, is_dummy),
+        pass_end.* EXCLUDE (file_id, k), habit, has_v2,
+        (target_start_ns IS NOT NULL OR draft_start_ns IS NOT NULL) AS is_sglang
+    FROM placed
+    JOIN step_fact USING (file_id, k)
+    JOIN pass_end USING (file_id, k)
+    JOIN habit USING (file_id)
+),
+decided AS (
+    SELECT
+        file_id, launch_id, k, is_verify,
+        CASE
+            WHEN is_dummy THEN {'phase': 'forward', 'source': 'graph'}
+            WHEN scope_phase = 'pass' AND at_ns < scoped_pass_ns
+                THEN {'phase': 'prepare', 'source': 'engine'}
+            WHEN scope_phase = 'pass' THEN {'phase': 'forward', 'source': 'engine'}
+            WHEN scope_phase IS NOT NULL THEN {'phase': scope_phase, 'source': 'engine'}
+            WHEN is_sglang AND at_ns < batch_end_ns AND at_ns < least(target_start_ns, draft_start_ns)
+                THEN {'phase': 'prepare', 'source': 'engine'}
+            WHEN is_sglang AND at_ns < batch_end_ns AND at_ns >= target_scope_end_ns
+                AND NOT is_output_copy
+                AND (extend_start_ns IS NULL OR at_ns < extend_start_ns)
+                THEN {'phase': 'sample', 'source': 'engine'}
+            WHEN is_sglang THEN {'phase': 'other', 'source': 'engine'}
+            WHEN habit IN ('profiler_step', 'pass') THEN {'phase': 'other', 'source': 'none'}
+            WHEN habit = 'graph' AND file_id NOT IN (SELECT file_id FROM replay) THEN {'phase': 'other', 'source': 'none'}
+            WHEN is_output_copy AND at_ns > target_end_ns
+                THEN {'phase': 'other', 'source': CASE WHEN has_v2 THEN 'kernels' ELSE 'span' END}
+            WHEN pass_ns IS NULL OR at_ns < pass_ns
+                THEN {'phase': 'prepare', 'source': CASE WHEN has_v2 THEN 'kernels' ELSE 'span' END}
+            WHEN has_v2 AND at_ns <= target_end_ns
+                THEN {'phase': 'forward', 'source': CASE WHEN is_graph THEN 'graph' ELSE 'kernels' END}
+            WHEN has_v2 AND at_ns <= coalesce(post_update_ns, at_ns)
+                THEN {'phase': 'sample', 'source': 'kernels'}
+            WHEN has_v2 THEN {'phase': 'draft', 'source': CASE WHEN is_graph THEN 'graph' ELSE 'kernels' END}
+            WHEN at_ns < execute_end_ns THEN {'phase': 'forward', 'source': 'span'}
+            WHEN at_ns >= drafting_ns THEN {'phase': 'draft', 'source': drafting_source}
+            WHEN at_ns >= execute_end_ns THEN {'phase': 'sample', 'source': 'span'}
+            WHEN habit = 'graph' AND at_ns <= target_end_ns THEN {'phase': 'forward', 'source': 'graph'}
+            ELSE {'phase': 'other', 'source': 'none'}
+        END AS decision
+    FROM told
+)
+SELECT
+    file_id, launch_id, k,
+    CASE WHEN decision.phase = 'forward' AND is_verify THEN 'verify' ELSE decision.phase END AS phase,
+    decision.source AS phase_source
+FROM decided;

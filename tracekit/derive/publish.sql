@@ -1,0 +1,69 @@
+-- Derived rows into the tables: activities, steps.
+
+INSERT INTO activity
+SELECT
+    $run, file_id, dp, rank,
+    row_number() OVER (PARTITION BY file_id ORDER BY start_ns, end_ns, stream, id) - 1,
+    device_kind, activity_kind, device, stream, start_ns, end_ns - start_ns, attributed.name, category, impl,
+    step, phase, phase_source, op, scope, launch_ns, correlation, graph_id, graph_node_id,
+    grid, block, attributed.bytes, link
+FROM attributed
+JOIN file USING (file_id)
+LEFT JOIN step_number USING (file_id, k);
+
+INSERT INTO step
+WITH emptied AS (
+    -- Windows with the next window's first activity, and whether an empty step lies between.
+    SELECT
+        file_id, k, last_ns,
+        lead(k) OVER in_file AS next_k,
+        lead(first_ns) OVER in_file AS next_first_ns
+    FROM step_time
+    WINDOW in_file AS (PARTITION BY file_id ORDER BY k)
+),
+waited AS (
+    SELECT
+        emptied.file_id, k,
+        -- Only the part of the gap in which nothing ran; activities of the empty step itself count as busy.
+        greatest(0, next_first_ns - last_ns)::BIGINT AS gap_ns
+    FROM emptied
+    WHERE EXISTS (
+        FROM host_step
+        WHERE host_step.file_id = emptied.file_id
+            AND host_step.k > emptied.k AND host_step.k < next_k
+            AND n_prefill_reqs = 0 AND n_decode_reqs = 0
+    )
+),
+longest AS (
+    SELECT host_step.file_id, k, arg_max(name, dur_ns) AS call, max(dur_ns) AS call_ns
+    FROM event
+    ASOF JOIN host_step ON event.file_id = host_step.file_id AND start_ns >= begin_ns
+    WHERE kind = 'call'
+    GROUP BY ALL
+)
+SELECT
+    $run, file_id, dp, rank, step,
+    CASE
+        WHEN n_prefill_reqs > 0 AND n_decode_reqs > 0 OR contains(pass_name, 'MIXED') THEN 'mixed'
+        WHEN n_prefill_reqs > 0 OR contains(pass_name, 'EXTEND') THEN 'prefill'
+        WHEN n_decode_reqs > 0 OR regexp_matches(pass_name, 'DECODE|VERIFY') THEN 'decode'
+        WHEN n_decode_reqs = 0 OR step_fact.is_dummy OR contains(pass_name, 'IDLE') THEN 'idle'
+        ELSE 'unknown'
+    END,
+    annotation, step_time.start_ns, stop_ns - step_time.start_ns, busy_ns,
+    stop_ns - step_time.start_ns - busy_ns - coalesce(gap_ns, 0),
+    CASE WHEN starts_with(execute_name, 'execute_context') THEN coalesce(gap_ns, 0) END,
+    starved_ns, launch_delay_ns,
+    begin_ns, step_fact.end_ns - begin_ns,
+    n_prefill_reqs, n_prefill_tokens, n_decode_reqs, n_decode_tokens,
+    is_verify,
+    CASE WHEN n_decode_tokens IS NOT NULL THEN n_decode_tokens - n_decode_reqs WHEN NOT is_verify THEN 0 END,
+    CASE WHEN n_prefill_reqs = 0 AND n_decode_tokens = n_decode_reqs THEN n_decode_reqs END,
+    true,
+    main_stream, call, call_ns
+FROM step_fact
+JOIN step_number USING (file_id, k)
+JOIN file USING (file_id)
+LEFT JOIN step_time USING (file_id, k)
+LEFT JOIN waited USING (file_id, k)
+LEFT JOIN longest USING (file_id, k);

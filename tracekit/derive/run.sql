@@ -1,0 +1,21 @@
+-- What the traces tell of the run, where its context does not.
+
+UPDATE run SET
+    backend = (SELECT backend FROM backend),
+    engine = coalesce(engine, (
+        SELECT CASE
+            WHEN bool_or(role IN ('target_pass', 'draft_pass', 'run_batch')) THEN 'sglang'
+            WHEN bool_or(role IN ('execute', 'old_step')) THEN 'vllm'
+        END
+        FROM host_scope
+    ), (SELECT CASE WHEN bool_or(has_v2) THEN 'vllm' END FROM habit),
+    (SELECT CASE WHEN count(*) > 0 THEN 'torch' END FROM host_scope WHERE role = 'profiler_step')),
+    runner = coalesce(
+        (SELECT CASE WHEN bool_or(has_v2) THEN 'v2' END FROM habit),
+        (SELECT CASE WHEN count(phase) > 0 THEN 'v1' END FROM host_scope)
+    ),
+    gpu = (
+        SELECT arg_min(nullif(json_extract_string(metadata, '$.deviceProperties[0].name'), ''), rank)
+        FROM file
+        WHERE kind = 'trace'
+    );

@@ -1,0 +1,31 @@
+-- What a kernel's name tells about steps and phases, one row per name of the run.
+--
+-- Source: kernel sequences of the vLLM V1 and V2 model runners, 0.8-0.33, and of SGLang's EAGLE
+-- workers; a copy is known by its direction (CUPTI and roctracer spell it alike).
+
+CREATE TEMP TABLE signature AS
+SELECT
+    name, category, impl,
+    category IN ('embedding', 'norm', 'gemm', 'moe_gemm') AS is_model,
+    category IN (
+        'gemm', 'moe_gemm', 'all_reduce', 'all_gather', 'reduce_scatter', 'all_to_all',
+        'send_recv', 'broadcast', 'barrier', 'collective_other'
+    ) AS is_gemm_or_collective,
+    regexp_matches(name, 'DtoH|DeviceToHost') AS is_output_copy,
+    regexp_matches(name, 'HtoD|HostToDevice')
+        OR (category = 'runner_prep' AND NOT contains(name, '_post_update')) AS is_input,
+    contains(name, '_prepare_pos_seq_lens_kernel') AS is_v2_marker,
+    regexp_matches(
+        name,
+        '_prepare_pos_seq_lens_kernel|_combine_sampled_and_draft_tokens_kernel'
+        || '|_post_update_kernel|_gather_block_tables_kernel'
+    ) AS is_v2,
+    regexp_matches(
+        name, '_gather_draft_sampled|_compute_\w*_stats|_rejection|_gumbel_sample'
+    ) AS is_v2_sampling,
+    contains(name, '_post_update_kernel') AS is_post_update,
+    regexp_matches(name, 'eagle_prepare_|copy_and_expand_') AS is_draft_input,
+    regexp_matches(
+        name, 'rejection_\w*sample|_rejection_kernel|VerifyTree|TreeSpeculativeSampling'
+    ) AS is_rejection
+FROM kernel;

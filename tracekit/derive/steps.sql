@@ -1,0 +1,123 @@
+-- Host steps: from what begins a step to what begins the next.
+--
+-- A file's own scopes come first (run_batch, execute_..., SGLang passes, Preprocess, ProfilerStep);
+-- a file with none is cut before the V2 step marker, else before each replay of its largest
+-- repeating graph, else not at all. at_ns is host time, or device time in files without calls.
+
+CREATE TEMP TABLE habit AS
+WITH scoped AS (
+    SELECT
+        file_id,
+        CASE
+            WHEN bool_or(role = 'run_batch') THEN 'run_batch'
+            WHEN bool_or(role = 'execute') THEN 'execute'
+            WHEN bool_or(role IN ('target_pass', 'draft_pass')) THEN 'pass'
+            WHEN bool_or(role = 'old_step') THEN 'old_step'
+            WHEN bool_or(role = 'profiler_step') THEN 'profiler_step'
+        END AS habit
+    FROM host_scope
+    GROUP BY file_id
+),
+launched AS (
+    SELECT file_id, bool_or(is_v2_marker) AS is_marked, bool_or(is_v2) AS is_v2
+    FROM launch
+    GROUP BY file_id
+)
+SELECT
+    file_id,
+    coalesce(habit, CASE WHEN is_marked THEN 'v2_marker' ELSE 'graph' END) AS habit,
+    coalesce(is_v2, false) AS has_v2,
+    bool_or(starts_with(habit, 'execute')) OVER () AND habit IS NULL AS is_dummy
+FROM launched
+FULL JOIN scoped USING (file_id);
+
+-- Launches with the start of the unbroken run of input copies and preparation that leads to each.
+CREATE TEMP TABLE led AS
+WITH main AS (
+    SELECT file_id, arg_max(stream, n) AS stream
+    FROM (SELECT file_id, stream, sum(n) AS n FROM launch GROUP BY ALL)
+    GROUP BY file_id
+),
+counted AS (
+    SELECT
+        launch.*,
+        count_if(NOT is_input) OVER (
+            PARTITION BY launch.file_id ORDER BY at_ns, start_ns
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS run_of_inputs
+    FROM launch
+    JOIN main USING (file_id)
+    -- Without calls there is no launch order over streams: only the main stream leads.
+    WHERE thread IS NOT NULL OR launch.stream IS NOT DISTINCT FROM main.stream
+)
+SELECT
+    * EXCLUDE (run_of_inputs),
+    first_value(at_ns) OVER (
+        PARTITION BY file_id, run_of_inputs ORDER BY at_ns, start_ns
+    ) AS led_from_ns
+FROM counted;
+
+-- Replays of the largest graph that repeats; without graph ids its kernels' names tell it apart.
+CREATE TEMP TABLE replay AS
+WITH shaped AS (
+    SELECT
+        launch.file_id, launch_id, launch.n,
+        coalesce(launch.graph_id::HUGEINT, sum(hash(name)::HUGEINT)) AS shape
+    FROM launch
+    JOIN habit ON habit.file_id = launch.file_id AND habit = 'graph'
+    JOIN work ON work.file_id = launch.file_id AND correlation = launch_id
+    WHERE launch.is_graph
+    GROUP BY launch.file_id, launch_id, launch.n, launch.graph_id
+),
+repeated AS (
+    SELECT file_id, shape, n
+    FROM shaped
+    GROUP BY ALL
+    HAVING count(*) > 1
+),
+largest AS (
+    SELECT DISTINCT ON (file_id) file_id, shape
+    FROM repeated
+    ORDER BY file_id, n DESC, shape
+)
+SELECT file_id, launch_id
+FROM shaped
+JOIN largest USING (file_id, shape);
+
+CREATE TEMP TABLE step_begin AS
+WITH pass AS (
+    SELECT
+        *,
+        count_if(value = 'pass') OVER (
+            PARTITION BY file_id ORDER BY start_ns, end_ns DESC
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS targets_before
+    FROM sglang_pass
+    WHERE NOT is_inner AND role != 'draft_extend' AND NOT starts_with(name, 'step[DRAFT_EXTEND')
+),
+first_launch AS (
+    SELECT file_id, min(at_ns) AS at_ns
+    FROM launch
+    GROUP BY file_id
+)
+SELECT file_id, start_ns AS begin_ns, false AS is_dummy
+FROM host_scope
+JOIN habit USING (file_id)
+WHERE role = habit
+UNION ALL
+SELECT file_id, min(start_ns), false
+FROM pass
+JOIN habit USING (file_id)
+WHERE habit = 'pass'
+GROUP BY file_id, targets_before
+UNION ALL
+SELECT file_id, led_from_ns, is_dummy
+FROM led
+JOIN habit USING (file_id)
+WHERE (habit = 'v2_marker' AND is_v2_marker)
+    OR (habit = 'graph' AND launch_id IN (SELECT launch_id FROM replay WHERE replay.file_id = led.file_id))
+UNION ALL
+SELECT file_id, at_ns, is_dummy
+FROM first_launch
+JOIN habit USING (file_id)
+WHERE habit = 'graph' AND file_id NOT IN (SELECT file_id FROM replay);
