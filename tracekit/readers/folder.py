@@ -44,7 +44,7 @@ def files_at(path: Path) -> list[InputFile]:
 
 def as_text(path: str | os.PathLike[str]) -> str:
     """A path as text that any database takes: bytes that are no UTF-8 are escaped."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
+    return os.fsdecode(path).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _limited(path: Path, files: Iterator[InputFile]) -> Iterator[InputFile]:

@@ -16,12 +16,14 @@ HEAD_BYTES = 64 * 1024
 LOG_LINES = 50
 """Lines within which a log has to show what it is: further down, prose may quote one."""
 
+LINE_LENGTH = 300
+"""Characters of a line that are looked at: the patterns are quadratic at worst."""
+
 MAX_JSON_BYTES = 1024 * 1024
 """Largest run.json or config.json that is read; those seen have 1 to 30 KB."""
 
-_KINETO_KEYS = ("traceEvents", "schemaVersion", "deviceProperties", "distributedInfo")
-_KINETO_KEY = re.compile(rf'"(?:{"|".join(_KINETO_KEYS)})"\s*:')
-_BARE_ARRAY = re.compile(r'\[\s*\{[^{}]*"ph"\s*:')
+_TRACE_OBJECT = re.compile(r'"(?:traceEvents|deviceProperties|distributedInfo)"\s*:')
+_TRACE_ARRAY = re.compile(r'"ph"\s*:\s*"[A-Za-z]"')
 _METRICS = re.compile(
     r"# (?:HELP|TYPE) |[a-zA-Z_:][\w:]*(?:\{[^}\n]*\})? [-+\d.eEINaninf]+(?: \d+)?$"
 )
@@ -33,30 +35,29 @@ _SERVER_LOG = re.compile(
 _NCCL_LOG = re.compile(
     r":\d+:\d+ (?:\[\d+\] )?(?:\S+ )*?NCCL (?:INFO|WARN|CALL|TRACE) |^NCCL version \d"
 )
-_TRACE_NAME = re.compile(r"\.trace\.json(?:\.gz|\.zst)?$")
 
 
 def kind_of(path: Path) -> Kind:
     """Kind of a regular file; `other` where nothing tells.
 
-    An empty or damaged file that is named like a trace is a trace: better refused than overlooked.
+    An empty or broken file that is named like a trace is a trace: better refused than overlooked.
 
     Raises:
         OSError: the file cannot be read.
     """
-    head = read_head(path)
+    head = read_text(path, HEAD_BYTES).lstrip()
     if not head.strip():
-        return "trace" if _TRACE_NAME.search(path.name) else "other"
+        return "trace" if _is_named_trace(path) else "other"
     if head.startswith(("{", "[")):
         return _kind_of_json(path, head)
     return _kind_of_text(head)
 
 
-def read_head(path: Path) -> str:
-    """First 64 KiB of text, inflated; empty where a compressed file is damaged at its start."""
+def read_text(path: Path, max_bytes: int) -> str:
+    """Start of a text file, inflated; empty where a compressed file is damaged at its start."""
     with open(path, "rb", opener=_open_without_waiting) as file:
-        raw = file.read(HEAD_BYTES)
-    return _inflate(raw).decode("utf-8-sig", errors="replace").lstrip()
+        raw = file.read(max_bytes)
+    return _inflate(raw, max_bytes).decode("utf-8-sig", errors="replace")
 
 
 def load_json(path: Path) -> dict[str, Any] | None:
@@ -74,30 +75,34 @@ def _open_without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
 
-def _inflate(raw: bytes) -> bytes:
+def _inflate(raw: bytes, max_bytes: int) -> bytes:
     try:
         if raw.startswith(b"\x1f\x8b"):
-            return zlib.decompressobj(wbits=31).decompress(raw, HEAD_BYTES)
+            return zlib.decompressobj(wbits=31).decompress(raw, max_bytes)
         if raw.startswith(b"\x28\xb5\x2f\xfd"):
-            return zstandard.ZstdDecompressor().stream_reader(io.BytesIO(raw)).read(HEAD_BYTES)
+            return zstandard.ZstdDecompressor().stream_reader(io.BytesIO(raw)).read(max_bytes)
     except (zlib.error, zstandard.ZstdError):
         return b""
     return raw
 
 
 def _kind_of_json(path: Path, head: str) -> Kind:
-    if _KINETO_KEY.search(head) or _BARE_ARRAY.match(head):
+    if (_TRACE_OBJECT if head.startswith("{") else _TRACE_ARRAY).search(head):
         return "trace"
     value = load_json(path)
     if value is None:
-        return "other"
+        return "trace" if _is_named_trace(path) else "other"
     if path.name == "run.json" or isinstance(value.get("command", value.get("cmd")), list):
         return "run_json"
     return "config" if "model_type" in value or "architectures" in value else "other"
 
 
+def _is_named_trace(path: Path) -> bool:
+    return path.name.endswith((".trace.json", ".trace.json.gz", ".trace.json.zst"))
+
+
 def _kind_of_text(head: str) -> Kind:
-    lines = head.splitlines()[:LOG_LINES]
+    lines = [line[:LINE_LENGTH] for line in head.splitlines()[:LOG_LINES]]
     if _METRICS.match(lines[0]):
         return "metrics"
     if any(map(_SERVER_LOG.match, lines)):

@@ -1,0 +1,122 @@
+"""A server's /metrics text from before and after the window, to table `counter`.
+
+Kept are all samples with a finite value but histogram buckets (`_bucket` with `le`): on vLLM 0.32
+they are 294 of 430 samples and no question needs them, `_sum` and `_count` stay. `_created` stays
+too: where it differs between the two texts the server was started again in between.
+"""
+
+import json
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import duckdb
+from prometheus_client.parser import text_string_to_metric_families
+
+from tracekit.readers.folder import InputFile
+from tracekit.readers.kind import read_text
+
+Moment = Literal["before", "after"]
+
+MAX_BYTES = 16 * 1024 * 1024
+"""Text beyond it is not read; vLLM's has 55 KB."""
+
+_MOMENT = re.compile(r"(?<![a-z])(before|after)(?![a-z])", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class Samples:
+    """Samples of one text in its order, and the lines that are none."""
+
+    names: list[str] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+    bad_lines: list[str] = field(default_factory=list)
+
+
+def read_metrics(
+    con: duckdb.DuckDBPyConnection, files: Sequence[tuple[int, InputFile]], *, run: str
+) -> None:
+    """Fill `counter` from pairs of files, and `ledger` with what could not be read or paired."""
+    paired = dict(_pairs(files))
+    for file_id, file in files:
+        samples = parse(read_text(file.path, MAX_BYTES))
+        if file_id in paired:
+            _insert(con, run, file_id, paired[file_id], samples)
+        else:
+            _note(con, run, file_id, "metrics without before or after", samples.names)
+        _note(con, run, file_id, "metrics line not understood", samples.bad_lines)
+
+
+def parse(text: str) -> Samples:
+    """Samples of a /metrics text; a line that is none spoils no other."""
+    found = Samples()
+    for line in map(str.strip, text.split("\n")):
+        if line and not line.startswith("#"):
+            _parse_line(line, found)
+    return found
+
+
+def moment_of(name: str) -> Moment | None:
+    """Whether a file name says `before` or `after` as a word of its own."""
+    words = {word.lower() for word in _MOMENT.findall(name)}
+    if words == {"before"}:
+        return "before"
+    return "after" if words == {"after"} else None
+
+
+def _parse_line(line: str, found: Samples) -> None:
+    try:
+        (sample,) = (s for m in text_string_to_metric_families(line + "\n") for s in m.samples)
+    except ValueError:
+        found.bad_lines.append(line)
+        return
+    is_bucket = sample.name.endswith("_bucket") and "le" in sample.labels
+    if math.isfinite(sample.value) and not is_bucket:
+        found.names.append(sample.name)
+        found.labels.append(json.dumps(sample.labels, ensure_ascii=False))
+        found.values.append(sample.value)
+
+
+def _pairs(files: Sequence[tuple[int, InputFile]]) -> Iterator[tuple[int, Moment]]:
+    """`file_id` and moment of each file whose other half is there: same name but for the word."""
+    halves: dict[tuple[Path, str], dict[Moment, list[int]]] = {}
+    for file_id, file in files:
+        moment = moment_of(file.path.name)
+        if moment is not None:
+            window = file.path.parent, _MOMENT.sub("", file.path.name)
+            halves.setdefault(window, {}).setdefault(moment, []).append(file_id)
+    for half in halves.values():
+        if len(half) == 2:
+            yield from ((file_id, moment) for moment, ids in half.items() for file_id in ids)
+
+
+def _insert(
+    con: duckdb.DuckDBPyConnection, run: str, file_id: int, moment: Moment, samples: Samples
+) -> None:
+    con.execute(
+        "INSERT INTO counter (run, file_id, moment, name, labels, value) "
+        "SELECT $run, $file_id, $moment, unnest($names), unnest($labels)::JSON, unnest($values)",
+        {
+            "run": run,
+            "file_id": file_id,
+            "moment": moment,
+            "names": samples.names,
+            "labels": samples.labels,
+            "values": samples.values,
+        },
+    )
+
+
+def _note(
+    con: duckdb.DuckDBPyConnection, run: str, file_id: int, reason: str, lines: list[str]
+) -> None:
+    if lines:
+        con.execute(
+            "INSERT INTO ledger (run, file_id, reason, skipped, example, is_loss) "
+            "VALUES (?, ?, ?, ?, ?, true)",
+            [run, file_id, reason, len(lines), lines[0][:1000]],
+        )
