@@ -1,0 +1,172 @@
+-- The headline figures of a breakdown: how long a step takes, what is measured, what is not known.
+--
+-- Answers: how fast is decode, and how far can the breakdown be trusted?
+-- Grain: one row, or none where the run has no such step.
+-- Params:
+--   $run VARCHAR: run to read.
+--   $kind VARCHAR = NULL: as in breakdown.
+--   $rank INTEGER = NULL: as in breakdown.
+--   $step INTEGER = NULL: as in breakdown.
+-- Columns:
+--   kind VARCHAR: kind of the steps.
+--   n_steps BIGINT: steps measured.
+--   n_cut BIGINT: steps of the kind left out, since the profiling window cuts them or they have no device work.
+--   is_cut BOOLEAN: true where a cut step is among those measured (there was no other, or it was asked for).
+--   n_ranks BIGINT: ranks measured.
+--   n_ranks_expected INTEGER: ranks the engine ran with; NULL where unknown.
+--   reqs_min INTEGER: fewest requests in a step; NULL where unknown.
+--   reqs_max INTEGER: most requests in a step; NULL where unknown.
+--   is_verify BOOLEAN: true where some step checks drafts.
+--   step_ns DOUBLE: mean duration of a step, ranks reduced by the mean.
+--   step_p50_ns DOUBLE: median of it over steps.
+--   step_p10_ns DOUBLE: 10th percentile; NULL with a single step.
+--   step_p90_ns DOUBLE: 90th percentile; NULL with a single step.
+--   tokens_per_step DOUBLE: tokens emitted per request and step; NULL where nothing tells.
+--   token_source VARCHAR: trace (n_emitted_tokens), counters (/metrics) or rule (no drafts: one each).
+--   ns_per_token DOUBLE: mean step less wait_for_work / tokens_per_step: what a stream waits for a token.
+--   tokens_per_s DOUBLE: its inverse, per stream.
+--   busy_share DOUBLE: busy time / duration.
+--   all_reduce_share_of_step DOUBLE: AllReduce (busy) / duration.
+--   all_reduce_share_of_busy DOUBLE: AllReduce (busy) / busy time.
+--   unknown_share DOUBLE: time of kernels no rule knows / busy time.
+--   starved_ns DOUBLE: mean time per step in which the device was idle with nothing queued; NULL without launches.
+--   starved_share DOUBLE: starved_ns / step_ns.
+--   launch_delay_ns DOUBLE: time from launch call to start, median over steps; NULL without launches.
+--   phase_sources VARCHAR: what decided the phases, most time first.
+--   n_unlinked BIGINT: activities of the run whose launch is not in the trace.
+--   unlinked_ns BIGINT: their durations added up.
+--   n_unplaced BIGINT: those of them that are in no step.
+--   unplaced_ns BIGINT: their durations added up.
+-- Limits: profiling slows the host: shares are right, times are those of the profiled run.
+
+WITH of_kind AS (
+    SELECT *
+    FROM steps
+    WHERE run = $run
+        AND ($rank IS NULL OR rank = $rank)
+        AND CASE
+            WHEN $step IS NULL THEN kind = coalesce($kind, (SELECT main_kind FROM runs WHERE run = $run))
+            ELSE step = $step
+        END
+),
+
+chosen AS (
+    SELECT *
+    FROM of_kind
+    WHERE dur_ns IS NOT NULL AND (is_measured OR $step IS NOT NULL)
+),
+
+units AS (
+    SELECT
+        dp,
+        step,
+        any_value(kind) AS kind,
+        NOT bool_and(is_complete) AS is_cut,
+        bool_or(is_verify) AS is_verify,
+        max(coalesce(n_prefill_reqs, 0) + n_decode_reqs) AS n_reqs,
+        coalesce(max(n_decode_reqs), 1) AS n_streams,
+        max(n_emitted_tokens) AS n_emitted,
+        max(expected_tokens) AS n_expected,
+        avg(dur_ns) AS dur_ns,
+        avg(dur_ns - coalesce(wait_for_work_ns, 0)) AS work_ns,
+        avg(busy_ns) AS busy_ns,
+        avg(starved_ns) AS starved_ns,
+        avg(launch_delay_ns) AS launch_delay_ns
+    FROM chosen
+    GROUP BY dp, step
+),
+
+figures AS (
+    SELECT
+        any_value(kind) AS kind,
+        count(*) AS n_steps,
+        bool_or(is_cut) AS is_cut,
+        bool_or(is_verify) AS is_verify,
+        min(n_reqs) AS reqs_min,
+        max(n_reqs) AS reqs_max,
+        avg(dur_ns) AS step_ns,
+        median(dur_ns) AS step_p50_ns,
+        CASE WHEN count(*) > 1 THEN quantile_cont(dur_ns, 0.1) END AS step_p10_ns,
+        CASE WHEN count(*) > 1 THEN quantile_cont(dur_ns, 0.9) END AS step_p90_ns,
+        avg(work_ns) AS work_ns,
+        avg(busy_ns) AS busy_ns,
+        avg(starved_ns) AS starved_ns,
+        median(launch_delay_ns) AS launch_delay_ns,
+        CASE WHEN count(n_expected) = count(*) THEN sum(n_expected) / sum(n_streams) END AS tokens_per_step,
+        CASE
+            WHEN any_value(kind) <> 'decode' OR count(n_expected) < count(*) THEN NULL
+            WHEN count(n_emitted) = count(*) THEN 'trace'
+            WHEN bool_or(is_verify) THEN 'counters'
+            ELSE 'rule'
+        END AS token_source
+    FROM units
+    HAVING count(*) > 0
+),
+
+-- Ranks first, so that a step with fewer ranks weighs as much as any other.
+categories AS (
+    SELECT
+        sum(step_category.busy_ns / n_ranks) FILTER (WHERE category = 'all_reduce') AS all_reduce_ns,
+        sum(step_category.busy_ns / n_ranks) FILTER (WHERE category = 'unknown') AS unknown_ns
+    FROM step_category
+    INNER JOIN (SELECT *, count(*) OVER (PARTITION BY dp, step) AS n_ranks FROM chosen) AS ranked
+        ON ranked.dp = step_category.dp
+        AND ranked.rank IS NOT DISTINCT FROM step_category.rank
+        AND ranked.step = step_category.step
+    WHERE step_category.run = $run
+),
+
+sources AS (
+    SELECT phase_source, sum(step_phase.busy_ns) AS busy_ns
+    FROM step_phase
+    SEMI JOIN chosen
+        ON chosen.dp = step_phase.dp
+        AND chosen.rank IS NOT DISTINCT FROM step_phase.rank
+        AND chosen.step = step_phase.step
+    WHERE run = $run AND n > 0
+    GROUP BY phase_source
+),
+
+unlinked AS (
+    SELECT
+        count(*) AS n_unlinked,
+        coalesce(sum(dur_ns), 0)::BIGINT AS unlinked_ns,
+        count(*) FILTER (WHERE step IS NULL) AS n_unplaced,
+        coalesce(sum(dur_ns) FILTER (WHERE step IS NULL), 0)::BIGINT AS unplaced_ns
+    FROM activity
+    WHERE run = $run AND link IN ('order', 'none') AND ($rank IS NULL OR rank = $rank)
+)
+
+SELECT
+    kind,
+    n_steps,
+    (SELECT count(DISTINCT (dp, step)) FROM of_kind) - n_steps AS n_cut,
+    is_cut,
+    (SELECT count(DISTINCT (dp, rank)) FROM chosen) AS n_ranks,
+    (SELECT world_size FROM runs WHERE run = $run) AS n_ranks_expected,
+    reqs_min,
+    reqs_max,
+    is_verify,
+    step_ns,
+    step_p50_ns,
+    step_p10_ns,
+    step_p90_ns,
+    tokens_per_step,
+    token_source,
+    work_ns / tokens_per_step AS ns_per_token,
+    1e9 * tokens_per_step / work_ns AS tokens_per_s,
+    busy_ns / step_ns AS busy_share,
+    coalesce(all_reduce_ns, 0) / n_steps / step_ns AS all_reduce_share_of_step,
+    coalesce(all_reduce_ns, 0) / n_steps / busy_ns AS all_reduce_share_of_busy,
+    coalesce(unknown_ns, 0) / n_steps / busy_ns AS unknown_share,
+    starved_ns,
+    starved_ns / step_ns AS starved_share,
+    launch_delay_ns,
+    (SELECT string_agg(phase_source, ', ' ORDER BY busy_ns DESC, phase_source) FROM sources) AS phase_sources,
+    n_unlinked,
+    unlinked_ns,
+    n_unplaced,
+    unplaced_ns
+FROM figures
+CROSS JOIN categories
+CROSS JOIN unlinked

@@ -1,0 +1,63 @@
+"""Databases by hand: rows of the tables, in round microseconds, with the columns that matter."""
+
+import duckdb
+
+from tracekit import queries, schema, store
+
+REQUIRED = {
+    "run": {"backend": "gpu", "is_synthetic": False},
+    "file": {"path": "rank0.json", "kind": "trace", "dp": 0, "bytes": 1},
+    "ledger": {"skipped": 0, "is_loss": True},
+    "activity": {
+        "file_id": 0,
+        "dp": 0,
+        "device_kind": "gpu",
+        "activity_kind": "kernel",
+        "stream": 7,
+        "phase": "forward",
+        "phase_source": "engine",
+        "link": "launch",
+    },
+    "kernel": {},
+    "step": {"file_id": 0, "dp": 0, "is_verify": False, "is_complete": True},
+    "step_phase": {"dp": 0, "phase_source": "engine"},
+    "step_category": {"dp": 0, "overhang_ns": 0},
+    "counter": {"file_id": 0, "labels": "{}"},
+}
+
+
+def us(microseconds):
+    return round(microseconds * 1000)
+
+
+def memory_database():
+    """An empty database in memory, tables and views made."""
+    con = duckdb.connect(":memory:")
+    schema.apply(con)
+    queries.install(con)
+    return con
+
+
+def write_database(path, *fills):
+    """A database file with the runs that `fills` insert, each one given (connection, run name)."""
+    for fill in fills:
+        name = fill.__name__
+        with store.building(path, name, install_views=queries.install) as scratch:
+            fill(scratch.con, name)
+    return path
+
+
+def add(con, table, run, **row):
+    """Insert one row; columns that the table requires and the caller left out have a default."""
+    columns = {"run": run, **REQUIRED[table], **row}
+    names, marks = ", ".join(columns), ", ".join("?" * len(columns))
+    con.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", list(columns.values()))
+
+
+def rows(con, name, /, **params):
+    return queries.run(con, name, **params).fetchall()
+
+
+def dicts(con, name, /, **params):
+    names = [column.name for column in queries.load(name).columns]
+    return [dict(zip(names, row, strict=True)) for row in rows(con, name, **params)]
