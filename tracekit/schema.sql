@@ -132,7 +132,7 @@ COMMENT ON COLUMN activity.run IS 'Run.';
 COMMENT ON COLUMN activity.file_id IS 'File within the run that holds the event.';
 COMMENT ON COLUMN activity.dp IS 'Data-parallel engine, 0 where there is one.';
 COMMENT ON COLUMN activity.rank IS 'Rank within the engine''s world; NULL where unknown.';
-COMMENT ON COLUMN activity.activity_id IS 'Number of the activity within its file, from 0, in order of start.';
+COMMENT ON COLUMN activity.activity_id IS 'Number of the activity within the run, in no particular order.';
 COMMENT ON COLUMN activity.device_kind IS 'gpu or cpu.';
 COMMENT ON COLUMN activity.activity_kind IS 'kernel, memcpy, memset or cpu_op.';
 COMMENT ON COLUMN activity.device IS 'Device index as the trace numbers it; not the rank. NULL on CPU.';

@@ -19,6 +19,7 @@ ORDER = (
     "dummy",
     "place",
     "phases",
+    "complete",
     "attribute",
     "windows",
     "number",

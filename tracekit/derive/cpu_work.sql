@@ -37,8 +37,11 @@ WITH candidate AS (
         ) AS next_ns
     FROM event
     WHERE kind = 'op'
-        AND name NOT IN (FROM cpu_no_work)
-        AND NOT (starts_with(name, 'c10d::') AND EXISTS (FROM gloo_span))
+        AND name NOT IN (
+            SELECT name
+            FROM cpu_no_work
+            WHERE reason != 'enqueue' OR EXISTS (FROM gloo_span)
+        )
 ),
 innermost AS (
     SELECT file_id, thread, start_ns, end_ns, name, start_ns AS at_ns, thread AS at_thread

@@ -65,13 +65,7 @@ SELECT
     min(at_ns) FILTER (
         at_ns >= step_fact.execute_end_ns
         AND (is_draft_input OR ((SELECT is_speculative FROM run) AND (is_graph OR is_model)))
-    ) AS drafting_ns,
-    arg_min(
-        CASE WHEN is_graph THEN 'graph' ELSE 'kernels' END, at_ns
-    ) FILTER (
-        at_ns >= step_fact.execute_end_ns
-        AND (is_draft_input OR ((SELECT is_speculative FROM run) AND (is_graph OR is_model)))
-    ) AS drafting_source
+    ) AS drafting_ns
 FROM placed
 JOIN step_fact USING (file_id, k)
 JOIN habit USING (file_id)
@@ -82,7 +76,9 @@ WITH told AS (
     SELECT
         placed.*, step_fact.* EXCLUDE (file_id, k, begin_ns, execute_end_ns, is_dummy),
         pass_end.* EXCLUDE (file_id, k), habit, has_v2,
-        (target_start_ns IS NOT NULL OR draft_start_ns IS NOT NULL) AS is_sglang
+        target_start_ns IS NOT NULL OR draft_start_ns IS NOT NULL AS is_sglang,
+        -- What follows the span is all sampling, unless the run drafts: then kernels tell the end of it.
+        CASE WHEN bool_or(is_verify OR drafting_ns IS NOT NULL) OVER () THEN 'kernels' ELSE 'span' END AS after_source
     FROM placed
     JOIN step_fact USING (file_id, k)
     JOIN pass_end USING (file_id, k)
@@ -107,7 +103,7 @@ decided AS (
             WHEN habit IN ('profiler_step', 'pass') THEN {'phase': 'other', 'source': 'none'}
             WHEN habit = 'graph' AND file_id NOT IN (SELECT file_id FROM replay) THEN {'phase': 'other', 'source': 'none'}
             WHEN is_output_copy AND at_ns > target_end_ns
-                THEN {'phase': 'other', 'source': CASE WHEN has_v2 THEN 'kernels' ELSE 'span' END}
+                THEN {'phase': 'other', 'source': 'kernels'}
             WHEN pass_ns IS NULL OR at_ns < pass_ns
                 THEN {'phase': 'prepare', 'source': CASE WHEN has_v2 THEN 'kernels' ELSE 'span' END}
             WHEN has_v2 AND at_ns <= target_end_ns
@@ -116,8 +112,8 @@ decided AS (
                 THEN {'phase': 'sample', 'source': 'kernels'}
             WHEN has_v2 THEN {'phase': 'draft', 'source': CASE WHEN is_graph THEN 'graph' ELSE 'kernels' END}
             WHEN at_ns < execute_end_ns THEN {'phase': 'forward', 'source': 'span'}
-            WHEN at_ns >= drafting_ns THEN {'phase': 'draft', 'source': drafting_source}
-            WHEN at_ns >= execute_end_ns THEN {'phase': 'sample', 'source': 'span'}
+            WHEN at_ns >= drafting_ns THEN {'phase': 'draft', 'source': 'kernels'}
+            WHEN at_ns >= execute_end_ns THEN {'phase': 'sample', 'source': after_source}
             WHEN habit = 'graph' AND at_ns <= target_end_ns THEN {'phase': 'forward', 'source': 'graph'}
             ELSE {'phase': 'other', 'source': 'none'}
         END AS decision

@@ -3,7 +3,7 @@
 INSERT INTO activity
 SELECT
     $run, file_id, dp, rank,
-    row_number() OVER (PARTITION BY file_id ORDER BY start_ns, end_ns, stream, id) - 1,
+    id,
     device_kind, activity_kind, device, stream, start_ns, end_ns - start_ns, attributed.name, category, impl,
     step, phase, phase_source, op, scope, launch_ns, correlation, graph_id, graph_node_id,
     grid, block, attributed.bytes, link
@@ -59,11 +59,12 @@ SELECT
     is_verify,
     CASE WHEN n_decode_tokens IS NOT NULL THEN n_decode_tokens - n_decode_reqs WHEN NOT is_verify THEN 0 END,
     CASE WHEN n_prefill_reqs = 0 AND n_decode_tokens = n_decode_reqs THEN n_decode_reqs END,
-    true,
+    cut_step.k IS NULL AND coalesce(begin_ns >= window_start_ns, true),
     main_stream, call, call_ns
 FROM step_fact
 JOIN step_number USING (file_id, k)
 JOIN file USING (file_id)
 LEFT JOIN step_time USING (file_id, k)
 LEFT JOIN waited USING (file_id, k)
-LEFT JOIN longest USING (file_id, k);
+LEFT JOIN longest USING (file_id, k)
+LEFT JOIN cut_step USING (file_id, k);

@@ -46,9 +46,12 @@ counted AS (
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS run_of_inputs
     FROM launch
+    JOIN habit USING (file_id)
     JOIN main USING (file_id)
+    -- Only these look for what leads to a launch: a marker, a replay, a dummy batch (dummy.sql).
+    WHERE habit IN ('v2_marker', 'graph', 'execute')
     -- Without calls there is no launch order over streams: only the main stream leads.
-    WHERE thread IS NOT NULL OR launch.stream IS NOT DISTINCT FROM main.stream
+        AND (thread IS NOT NULL OR launch.stream IS NOT DISTINCT FROM main.stream)
 )
 SELECT
     * EXCLUDE (run_of_inputs),

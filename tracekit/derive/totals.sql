@@ -129,23 +129,6 @@ SELECT summed.*, coalesce(exposed_ns, 0) AS exposed_ns
 FROM summed
 LEFT JOIN alone USING (file_id, k, phase, category);
 
--- Host time of a phase: its scopes less what inner scopes of other phases take.
-CREATE TEMP TABLE phase_host AS
-WITH segment AS (
-    SELECT
-        file_id, value AS phase, from_ns,
-        lead(from_ns) OVER (PARTITION BY file_id, thread ORDER BY from_ns) AS until_ns
-    FROM innermost('phase_scope')
-)
-SELECT
-    segment.file_id, k,
-    CASE WHEN phase IN ('forward', 'pass') THEN CASE WHEN is_verify THEN 'verify' ELSE 'forward' END ELSE phase END AS phase,
-    min(from_ns) AS host_start_ns, sum(until_ns - from_ns)::BIGINT AS host_dur_ns
-FROM segment
-ASOF JOIN step_fact ON segment.file_id = step_fact.file_id AND from_ns >= begin_ns
-WHERE phase IS NOT NULL
-GROUP BY ALL;
-
 INSERT INTO step_category
 SELECT
     $run, dp, rank, step, phase, category, n, sum_ns, busy_ns, exposed_ns, coalesce(overhang_ns, busy_ns)

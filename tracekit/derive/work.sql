@@ -29,11 +29,16 @@ WITH called AS (
     FROM event
     WHERE kind = 'call'
 ),
-ops AS (
-    SELECT DISTINCT ON (file_id, external_id) file_id, external_id, name AS op
+external AS (
+    SELECT DISTINCT external_id
     FROM event
-    WHERE kind = 'op' AND external_id IS NOT NULL
-        AND EXISTS (FROM event WHERE kind = 'kernel' AND external_id IS NOT NULL)
+    WHERE kind IN ('kernel', 'memcpy', 'memset') AND external_id IS NOT NULL
+),
+ops AS (
+    SELECT file_id, external_id, any_value(name) AS op
+    FROM event
+    WHERE kind = 'op' AND external_id IN (FROM external)
+    GROUP BY ALL
 )
 SELECT
     event.file_id, 'gpu' AS device_kind, event.kind AS activity_kind,
@@ -50,7 +55,7 @@ SELECT
     grid, block, bytes
 FROM event
 JOIN signature USING (name)
-LEFT JOIN collective_category ON collective_category.name = event.collective
+LEFT JOIN collective_category USING (collective)
 LEFT JOIN call USING (file_id, correlation)
 LEFT JOIN called USING (file_id)
 LEFT JOIN ops USING (file_id, external_id)

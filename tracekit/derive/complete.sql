@@ -1,0 +1,50 @@
+-- Host time of the phases, and which steps the end of profiling cut.
+--
+-- Spans that are open when profiling stops are not written, so a cut step is seen by what it lacks:
+-- it is the last of its file and misses a phase that every other step of its kind has.
+
+-- Host time of a phase: its scopes less what inner scopes of other phases take.
+CREATE TEMP TABLE phase_host AS
+WITH segment AS (
+    SELECT
+        file_id, value AS phase, from_ns,
+        lead(from_ns) OVER (PARTITION BY file_id, thread ORDER BY from_ns) AS until_ns
+    FROM innermost('phase_scope')
+)
+SELECT
+    segment.file_id, k,
+    CASE WHEN phase IN ('forward', 'pass') THEN CASE WHEN is_verify THEN 'verify' ELSE 'forward' END ELSE phase END AS phase,
+    min(from_ns) AS host_start_ns, sum(until_ns - from_ns)::BIGINT AS host_dur_ns
+FROM segment
+ASOF JOIN step_fact ON segment.file_id = step_fact.file_id AND from_ns >= begin_ns
+WHERE phase IS NOT NULL
+GROUP BY ALL;
+
+CREATE TEMP TABLE cut_step AS
+WITH seen AS (
+    SELECT file_id, k, phase FROM launch_phase
+    UNION
+    SELECT file_id, k, phase FROM phase_host
+),
+peer AS (
+    SELECT
+        file_id, k, is_last, phase,
+        {'prefills': n_prefill_reqs > 0, 'decodes': n_decode_reqs > 0, 'pass': pass_name IS NULL, 'verifies': is_verify} AS kind
+    FROM step_fact
+    JOIN seen USING (file_id, k)
+),
+usual AS (
+    SELECT file_id, kind, phase
+    FROM peer
+    WHERE NOT is_last
+    GROUP BY ALL
+    HAVING count(*) = (
+        SELECT count(DISTINCT other.k)
+        FROM peer AS other
+        WHERE other.file_id = peer.file_id AND other.kind = peer.kind AND NOT other.is_last
+    )
+)
+SELECT DISTINCT last_step.file_id, last_step.k
+FROM (SELECT DISTINCT file_id, k, kind FROM peer WHERE is_last) AS last_step
+JOIN usual ON usual.file_id = last_step.file_id AND usual.kind = last_step.kind
+ANTI JOIN seen ON seen.file_id = last_step.file_id AND seen.k = last_step.k AND seen.phase = usual.phase;
