@@ -17,7 +17,7 @@ WITH differences AS (
     SELECT
         run,
         replace(replace(name, 'vllm:spec_decode_num_', ''), '_total', '') AS name,
-        (labels ->> 'position')::INTEGER AS position,
+        TRY_CAST(labels ->> 'position' AS INTEGER) AS position,
         round(sum(CASE moment WHEN 'after' THEN value ELSE -value END))::BIGINT AS value
     FROM counter
     WHERE name LIKE 'vllm:spec\_decode\_num\_%' ESCAPE '\'

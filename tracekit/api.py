@@ -1,0 +1,104 @@
+"""The library: ingest traces into a database, open one."""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tracekit import queries, store
+from tracekit.database import Database, Result, default_database
+from tracekit.database import open_database as open
+from tracekit.derive import derive
+from tracekit.readers import context, kineto, prometheus
+from tracekit.run import RunInput, discover
+from tracekit.taxonomy import classify, load_collective_categories, load_no_work
+
+__all__ = ["Database", "IngestSummary", "Result", "ingest", "open"]
+
+PathLike = str | os.PathLike[str]
+Progress = Callable[[str, int, int], None]
+"""Called with the run's name, bytes read and bytes in all."""
+
+
+@dataclass(frozen=True, slots=True)
+class IngestSummary:
+    """What one run came to; `n_lost` counts events skipped though their kind is needed."""
+
+    run: str
+    db: Path
+    n_ranks: int
+    n_activities: int
+    n_steps: int
+    n_lost: int
+    seconds: float
+
+
+def ingest(
+    paths: PathLike | Sequence[PathLike],
+    *,
+    run: str | None = None,
+    db: PathLike | None = None,
+    rank: int | None = None,
+    replace: bool = False,
+    each: bool = False,
+    taxonomy: PathLike | None = None,
+    memory: str = store.DEFAULT_MEMORY,
+    progress: Progress | None = None,
+) -> list[IngestSummary]:
+    """Read traces, and what lies beside them, into a database; one summary per run.
+
+    `paths` are trace files, run folders or folders of either. `run` names the run (default: the
+    folder's or file's name), `rank` that of a single trace which tells none. With `each`, every
+    folder with traces becomes a run. `taxonomy` is a TOML file of kernel rules to try first.
+
+    Raises:
+        TracekitError: bad input or a run that is there already; the database is then as before.
+    """
+    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    target = default_database(db)
+    rules = None if taxonomy is None else Path(taxonomy)
+    return [
+        _ingest(inputs, target, replace, rules, memory, progress)
+        for inputs in discover(given, run=run, rank=rank, each=each)
+    ]
+
+
+def _ingest(
+    inputs: RunInput,
+    db: Path,
+    replace: bool,
+    rules: Path | None,
+    memory: str,
+    progress: Progress | None,
+) -> IngestSummary:
+    began = time.perf_counter()
+    building = store.building(
+        db, inputs.name, install_views=queries.install, replace=replace, memory=memory
+    )
+    with building as scratch:
+        _fill(scratch, inputs, rules, progress)
+    (row,) = Database(db).report("run_list", run=inputs.name).dicts()
+    counts = {name: row[name] for name in ("n_ranks", "n_activities", "n_steps", "n_lost")}
+    seconds = time.perf_counter() - began
+    return IngestSummary(run=inputs.name, db=db, seconds=seconds, **counts)  # type: ignore[arg-type]
+
+
+def _fill(
+    scratch: store.Scratch, inputs: RunInput, rules: Path | None, progress: Progress | None
+) -> None:
+    con, run = scratch.con, inputs.name
+    kineto.read_traces(
+        con,
+        inputs.traces,
+        run=run,
+        scratch=scratch.folder,
+        progress=progress and (lambda done, total: progress(run, done, total)),
+    )
+    context.insert_run(con, context.describe(con, inputs))
+    context.insert_files(con, inputs)
+    prometheus.read_metrics(con, inputs.of_kind("metrics"), run=run)
+    classify(con, run, rules)
+    load_no_work(con)
+    load_collective_categories(con)
+    derive(con, run)

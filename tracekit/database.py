@@ -1,0 +1,180 @@
+"""A database of runs, and the rows of a query."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from tracekit import queries, store
+from tracekit.errors import QueryError, RunError
+from tracekit.queries.header import Value
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+DATABASE_VARIABLE = "TRACEKIT_DB"
+DEFAULT_DATABASE = "tracekit.duckdb"
+
+Parameters = Mapping[str, Value] | Sequence[Value]
+Row = tuple[object, ...]
+
+
+class Result:
+    """Rows of one query, read when asked for; asked again, the query runs again.
+
+    The connection to the database is closed with the last row.
+    """
+
+    def __init__(self, run: Callable[[], duckdb.DuckDBPyConnection]) -> None:
+        self._run = run
+        self._cursor: duckdb.DuckDBPyConnection | None = run()
+        described = self._cursor.description or []
+        self.columns: list[str] = [column[0] for column in described]
+
+    def __iter__(self) -> Iterator[Row]:
+        with self._reading() as cursor:
+            while rows := cursor.fetchmany(1000):
+                yield from rows
+
+    def fetchall(self) -> list[Row]:
+        """All rows as tuples."""
+        return list(self)
+
+    def dicts(self) -> list[dict[str, object]]:
+        """All rows by column name."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self]
+
+    def df(self) -> "pandas.DataFrame":
+        """All rows as a pandas DataFrame.
+
+        Raises:
+            QueryError: pandas is not installed.
+        """
+        _require("pandas")
+        with self._reading() as cursor:
+            return cursor.df()
+
+    def arrow(self) -> "pyarrow.Table":
+        """All rows as an Arrow table.
+
+        Raises:
+            QueryError: pyarrow is not installed.
+        """
+        _require("pyarrow")
+        with self._reading() as cursor:
+            return cursor.to_arrow_table()
+
+    @contextmanager
+    def _reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        cursor, self._cursor = self._cursor or self._run(), None
+        with _told():
+            try:
+                yield cursor
+            finally:
+                cursor.close()
+
+
+class Database:
+    """A database of runs, opened for reading, anew for each query: ingests go on meanwhile."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def sql(self, query: str, params: Parameters | None = None) -> Result:
+        """Rows of any SELECT; `params` fill its `$name` or `?` places.
+
+        Raises:
+            QueryError: a mistake in the query. It can neither write nor reach other files.
+        """
+        return Result(lambda: self._execute(query, params))
+
+    def report(self, name: str, /, **params: Value) -> Result:
+        """Rows of a report of tracekit.queries; parameters left out have their defaults.
+
+        `run` may be left out where the database has one run.
+
+        Raises:
+            QueryError: no such report, or a wrong parameter.
+            RunError: no such run.
+        """
+        query = queries.load(name)
+        if any(param.name == "run" and param.is_required for param in query.params):
+            params["run"] = self.run_name(params.get("run"))
+        return self.sql(query.sql, query.bind(params))
+
+    def runs(self) -> list[str]:
+        """Names of all runs, in the order they were captured."""
+        return [str(row[0]) for row in self.report("run_list")]
+
+    def run_name(self, name: Value = None) -> str:
+        """`name` if there is such a run; of a database with one run, that run for None.
+
+        Raises:
+            RunError: there is none, or several to choose from.
+        """
+        runs = self.runs()
+        if name is None and len(runs) == 1:
+            return runs[0]
+        if name not in runs:
+            raise RunError(_no_run(name, runs, self.path))
+        return str(name)
+
+    def _execute(self, query: str, params: Parameters | None) -> duckdb.DuckDBPyConnection:
+        con = store.open_readonly(self.path)
+        # A query is a user's text: it reads this database and nothing else.
+        con.execute("SET enable_external_access = false; SET lock_configuration = true")
+        with _told():
+            try:
+                return con.execute(query, params)
+            except duckdb.Error:
+                con.close()
+                raise
+
+
+def open_database(path: str | os.PathLike[str] | None = None) -> Database:
+    """Database at `path`, by default `$TRACEKIT_DB` or `tracekit.duckdb`, for reading.
+
+    Raises:
+        StoreError: there is none, or another version of tracekit made it.
+    """
+    database = Database(default_database(path))
+    store.open_readonly(database.path).close()
+    return database
+
+
+def default_database(path: str | os.PathLike[str] | None = None) -> Path:
+    """`path`, else `$TRACEKIT_DB`, else `tracekit.duckdb` in the current folder."""
+    return Path(path or os.environ.get(DATABASE_VARIABLE) or DEFAULT_DATABASE)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Say what DuckDB says about a query in one line."""
+    try:
+        yield
+    except duckdb.Error as error:
+        advice = "`tracekit schema` lists views and columns"
+        raise QueryError(f"query: {str(error).splitlines()[0]}; {advice}") from error
+
+
+def _require(package: str) -> None:
+    if find_spec(package) is None:
+        raise QueryError(
+            f"{package}: not installed, and a table of it was asked for; "
+            "pip install 'tracekit-llm[notebook]', or use fetchall()"
+        )
+
+
+def _no_run(name: Value, runs: list[str], db: Path) -> str:
+    if not runs:
+        return f"{db}: no run in it; add one with `tracekit ingest PATH`"
+    if name is None:
+        return f"{db}: {len(runs)} runs in it; name one of: {', '.join(runs)}"
+    close = get_close_matches(str(name), runs, n=len(runs), cutoff=0.0)
+    return f"{name}: no such run in {db}; there are: {', '.join(close)}"
