@@ -92,9 +92,11 @@ def _connect_scratch(folder: Path, memory: str) -> duckdb.DuckDBPyConnection:
         "memory_limit": memory,
         "temp_directory": str(folder / "spill"),
         "storage_compatibility_version": STORAGE_VERSION,
-        "preserve_insertion_order": "false",
     }
-    return duckdb.connect(str(folder / "scratch.duckdb"), config=settings)
+    try:
+        return duckdb.connect(str(folder / "scratch.duckdb"), config=settings)
+    except (duckdb.ParserException, duckdb.InvalidInputException) as error:
+        raise StoreError(f"--memory {memory}: not an amount; write 500MB or 2GB") from error
 
 
 @contextmanager
@@ -235,7 +237,9 @@ def _attach(path: Path, place: str) -> duckdb.DuckDBPyConnection:
 def _cannot_open(place: str, error: duckdb.Error) -> StoreError:
     if isinstance(error, duckdb.ResourceInUseException) or "Could not set lock" in str(error):
         return _InUse(f"{place}: open for writing elsewhere; close it there ({_line(error)})")
-    return StoreError(f"{place}: cannot be opened ({_line(error)}); choose another with --db")
+    return StoreError(
+        f"{place}: cannot be opened ({_line(error)}); remove it or choose another with --db"
+    )
 
 
 def _is_database(target: Path) -> bool:

@@ -1,0 +1,6 @@
+import pytest
+
+
+@pytest.fixture
+def db(tmp_path):
+    return tmp_path / "tracekit.duckdb"
