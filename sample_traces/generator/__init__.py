@@ -1,0 +1,1 @@
+"""Synthetic Kineto traces of LLM serving with the exact truth beside them."""

@@ -1,0 +1,81 @@
+"""Catalogue of the device work the generator emits: names, categories, implementations."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+MAIN, AUX, COPY = 7, 23, 27
+"""Streams: the engine's own, the shared experts' and the output copies'."""
+
+COLLECTIVES = frozenset({"all_reduce", "all_gather", "reduce_scatter", "collective_other"})
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A name as a trace shows it, with the class the generator knows it has.
+
+    `impl` is empty where the truth does not assert one.
+    """
+
+    key: str
+    category: str
+    impl: str
+    name: str
+
+    @property
+    def event_category(self) -> str:
+        """`cat` of its trace events."""
+        if self.name.startswith("Mem"):
+            return "gpu_memset" if self.category == "memset" else "gpu_memcpy"
+        return "kernel"
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One piece of device work as a step plans it.
+
+    `dur_ns` is nominal: ranks and jitter stretch it, and for a collective it is the transfer,
+    counted from the last rank's start. `joins` is a stream whose work must be done first.
+    `eager` work is never part of a piecewise graph. `args` is JSON text that its event's args
+    get on top.
+    """
+
+    kernel: Kernel
+    dur_ns: int
+    stream: int = MAIN
+    joins: int | None = None
+    early: bool = False
+    eager: bool = False
+    bytes: int = 0
+    args: str = ""
+
+
+def _load() -> dict[str, Kernel]:
+    path = Path(__file__).with_name("kernels.tsv")
+    with path.open(encoding="utf-8") as file:
+        rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        return {r["key"]: Kernel(r["key"], r["category"], r["impl"], r["name"]) for r in rows}
+
+
+KERNELS = _load()
+
+
+def work(
+    key: str,
+    us: float,
+    stream: int = MAIN,
+    *,
+    joins: int | None = None,
+    early: bool = False,
+    eager: bool = False,
+    nbytes: int = 0,
+    args: str = "",
+) -> Work:
+    """Work of the catalogue's kernel `key`, nominally `us` microseconds long.
+
+    `early` starts it before its predecessor on the stream has ended (programmatic dependent
+    launch).
+    """
+    return Work(KERNELS[key], round(us * 1000), stream, joins, early, eager, nbytes, args)

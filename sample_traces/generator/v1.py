@@ -1,0 +1,238 @@
+"""vLLM's V1 model runner: what one step does on the host, with or without scopes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from generator.batch import Acceptance, Batch, annotation, step_of
+from generator.kernels import COPY, MAIN, Work, work
+from generator.machine import Machine
+from generator.model import (
+    Model,
+    draft_after_attention,
+    draft_attention,
+    draft_before_attention,
+    draft_pass,
+    pieces,
+    target_pass,
+)
+
+DRAFT_GRAPHS = 1 << 24
+"""Graph ids of the drafter start here."""
+
+
+@dataclass(frozen=True, slots=True)
+class V1Options:
+    """How a version of the V1 runner is set up.
+
+    scopes: none, new (0.11.1+), 0.10 or 0.11. form: of the step's annotation, see
+    `annotation`. graphs: full, piecewise or eager. method: none, eagle or ngram.
+    """
+
+    scopes: str = "none"
+    form: str = "context"
+    graphs: str = "full"
+    method: str = "none"
+    num_tokens: int = 3
+    has_prepare_kernels: bool = True
+    is_async: bool = True
+    has_nccl_scopes: bool = False
+    logits_args: str = ""
+    model: Model = field(default_factory=Model)
+
+
+class V1Runner:
+    """Runs batches through the V1 runner on a machine."""
+
+    def __init__(self, machine: Machine, options: V1Options) -> None:
+        self.m, self.o = machine, options
+        self.acceptance = Acceptance(options.num_tokens)
+        self._ready = [0, 0]
+        self._pass: dict[tuple[int, bool], list[Work]] = {}
+
+    def step(self, number: int, batch: Batch) -> None:
+        """One engine step; before the profiler runs where `number` is negative."""
+        m, o = self.m, self.o
+        m.wait_until(self._ready[0 if o.is_async else 1] + 90_000)
+        m.begin_step(number, step_of(batch, o.form))
+        name = annotation(batch, o.form)
+        if name:
+            with m.scope(name):
+                self._execute_model(number, batch)
+        else:
+            self._execute_model(number, batch)
+        m.idle_host(30_000)
+        if batch.tokens:
+            self._sample_tokens(number, batch)
+        m.end_step(number)
+        m.idle_host(60_000)
+
+    @contextmanager
+    def _part(self, number: int, scope: str, phase: str, source: str) -> Iterator[None]:
+        """A part of the step: its scope where the version has scopes, and its truth."""
+        if self.o.scopes == "none":
+            with self.m.label(phase, source):
+                yield
+            return
+        is_new = self.o.scopes == "new"
+        name = f"gpu_model_runner: {scope}" if is_new else scope.capitalize()
+        for rank in self.m.active:
+            if number in rank.steps:
+                rank.steps[number].host_phases.add(phase)
+        with self.m.scope(name), self.m.label(phase, "engine"):
+            yield
+            self.m.idle_host(4_000)
+
+    def _execute_model(self, number: int, batch: Batch) -> None:
+        m, o = self.m, self.o
+        m.python_frames("gpu_worker.py(747): execute_model", "gpu_model_runner.py(3758): run")
+        m.idle_host(40_000)
+        if not batch.tokens:
+            return
+        target = "verify" if batch.drafts else "forward"
+        if o.form != "none":
+            with m.label("prepare", "span"):
+                m.launch(work("htod", 1.1, nbytes=512), call="cudaMemcpyAsync", op="aten::copy_")
+        with self._part(number, "preprocess", "prepare", "span"):
+            self._prepare(batch)
+        with self._part(number, "forward", target, "span"):
+            self._forward(batch)
+        with self._part(number, "postprocess", target, "span"):
+            self._logits(batch.decode_tokens + batch.prefill_reqs, "index")
+
+    def _prepare(self, batch: Batch) -> None:
+        m = self.m
+        for nbytes in (1312, 656, 64, 64):
+            copy = work("htod", 0.9, nbytes=nbytes)
+            m.launch(copy, call="cudaMemcpyAsync", op="aten::copy_")
+            m.idle_host(9_000)
+        m.launch(work("fill", 1.3), op="aten::fill_")
+        if self.o.form in ("context", "detailed"):
+            m.launch(work("compute_slot_mapping", 1.9), call="cuLaunchKernelEx")
+        m.launch(work("mla_metadata", 2.4), op="_flashmla_C::get_mla_metadata")
+        if batch.drafts:
+            m.launch(work("index", 2.2), op="aten::index")
+        m.idle_host(60_000)
+
+    def _forward(self, batch: Batch) -> None:
+        is_prefill = batch.prefill_tokens > 0
+        key = (batch.tokens, is_prefill)
+        if key not in self._pass:
+            self._pass[key] = target_pass(self.o.model, batch.tokens, is_prefill)
+        items = self._pass[key]
+        graph = 4096 * (1 + batch.tokens)
+        if self.o.graphs == "full" and not is_prefill:
+            self.m.replay(graph, items)
+        elif self.o.graphs == "eager":
+            self._eager(items)
+        else:
+            self._piecewise(graph, items)
+
+    def _eager(self, items: list[Work]) -> None:
+        for item in items:
+            self._one(item)
+
+    def _one(self, item: Work) -> None:
+        if self.o.has_nccl_scopes and item.kernel.impl == "nccl":
+            with self.m.scope("nccl:all_reduce"):
+                self.m.launch(item, op="c10d::allreduce_")
+        else:
+            self.m.launch(item, op=f"vllm::{item.kernel.category}")
+
+    def _piecewise(self, graph: int, items: list[Work]) -> None:
+        for number, piece in enumerate(pieces(items)):
+            if piece[0].eager:
+                self.m.launch(*piece, op="vllm::unified_mla_attention_with_output")
+            else:
+                self.m.replay(graph + number, piece)
+
+    def _logits(self, rows: int, select: str) -> None:
+        m = self.m
+        m.launch(work(select, 2.3), op="aten::index")
+        m.launch(work("gemm_lm_head", 96.0 + rows), op="aten::mm")
+        gather = work("ag_nccl", 17.0 + 2 * rows, args=self.o.logits_args)
+        m.launch(gather, op="c10d::_allgather_base_")
+
+    def _sample_tokens(self, number: int, batch: Batch) -> None:
+        o = self.o
+        if o.method == "none":
+            parts = ["sample", "bookkeep", "output"]
+        elif o.method == "ngram" or o.scopes == "0.10":
+            parts = ["sample", "bookkeep", "draft", "output"]
+        else:
+            parts = ["sample", "draft", "bookkeep", "output"]
+        for part in parts:
+            getattr(self, f"_{part}")(number, batch)
+
+    def _sample(self, number: int, batch: Batch) -> None:
+        m = self.m
+        source = "span" if self.o.method == "none" else "kernels"
+        with self._part(number, "sample", "sample", source):
+            m.launch(work("cast", 2.6), op="aten::_to_copy")
+            if batch.drafts:
+                per_request = batch.drafts // batch.decode_reqs
+                self._count(number, [per_request] * batch.decode_reqs)
+                m.launch(work("argmax", 24.0), op="aten::argmax")
+                m.launch(work("expand", 1.6), call="cuLaunchKernelEx")
+                m.launch(work("rejection_greedy_sample", 3.1), call="cuLaunchKernelEx")
+            else:
+                m.launch(work("argmax", 14.0), op="aten::argmax")
+
+    def _count(self, number: int, lengths: list[int]) -> None:
+        if number >= 0:
+            self.acceptance.check(lengths)
+
+    def _draft(self, number: int, batch: Batch) -> None:
+        with self._part(number, "draft", "draft", "kernels"):
+            if self.o.method == "ngram":
+                self.m.idle_host(180_000)
+                return
+            self._eagle(batch)
+
+    def _eagle(self, batch: Batch) -> None:
+        m, model = self.m, self.o.model
+        if self.o.has_prepare_kernels:
+            m.launch(work("eagle_prepare_next_token_padded", 2.0), call="cuLaunchKernelEx")
+            m.launch(work("eagle_prepare_inputs_padded", 1.9), call="cuLaunchKernelEx")
+        for k in range(self.o.num_tokens):
+            tokens = batch.tokens if k == 0 else max(1, batch.decode_reqs)
+            if self.o.graphs == "full":
+                graph = DRAFT_GRAPHS + 4 * tokens + (k == 0)
+                m.replay(graph, draft_pass(model, tokens, k == 0))
+            else:
+                self._draft_pieces(tokens, k == 0)
+            m.launch(work("gemm_lm_head", 27.0), op="aten::mm")
+            m.launch(work("argmax", 6.0), op="aten::argmax")
+            if k + 1 < self.o.num_tokens and self.o.has_prepare_kernels:
+                m.launch(work("eagle_step_slot_mapping_metadata", 1.8), call="cuLaunchKernelEx")
+
+    def _draft_pieces(self, tokens: int, is_first: bool) -> None:
+        m, graph = self.m, DRAFT_GRAPHS + 4 * tokens + 2 * is_first
+        m.replay(graph, draft_before_attention(tokens, is_first))
+        m.launch(*draft_attention(), op="vllm::unified_attention_with_output")
+        m.replay(graph + 1, draft_after_attention(self.o.model, tokens))
+
+    def _bookkeep(self, number: int, batch: Batch) -> None:
+        with self._part(number, "bookkeep", "other", "kernels"):
+            if self.o.is_async:
+                self.m.idle_host(25_000)
+                return
+            self._copy_out(batch)
+            for rank in self.m.active:
+                rank.now = max(rank.now, rank.output_ready() + 6_000)
+
+    def _output(self, number: int, batch: Batch) -> None:
+        m = self.m
+        if self.o.is_async:
+            with self._part(number, "AsyncGPUModelRunnerOutput", "other", "kernels"):
+                self._copy_out(batch)
+        elif self.o.scopes == "new":
+            with self._part(number, "ModelRunnerOutput", "other", "kernels"):
+                m.idle_host(9_000)
+        self._ready = [self._ready[1], max(rank.output_ready() for rank in m.active)]
+
+    def _copy_out(self, batch: Batch) -> None:
+        copy = work("dtoh", 1.5, COPY, joins=MAIN, nbytes=8 * max(1, batch.tokens))
+        self.m.launch(copy, call="cudaMemcpyAsync", op="aten::copy_")

@@ -1,0 +1,54 @@
+"""Runs the generator once for all its tests."""
+
+import csv
+import gzip
+import json
+import subprocess
+import sys
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+GENERATE = Path(__file__).resolve().parents[2] / "sample_traces" / "generate.py"
+
+
+def run_generator(out, *arguments):
+    command = [sys.executable, str(GENERATE), str(out), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+class Folder:
+    """A generated run folder: its truth, and its files read the slow and exact way."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def truth(self, name):
+        with (self.path / "truth" / f"{name}.csv").open() as file:
+            return list(csv.DictReader(file))
+
+    def traces(self):
+        paths = sorted((self.path / "traces").iterdir())
+        return [json.loads(gzip.decompress(p.read_bytes()), parse_float=Decimal) for p in paths]
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory):
+    """Every dialect, seed 1, by name."""
+    out = tmp_path_factory.mktemp("generated")
+    run_generator(out)
+    return {path.name: Folder(path) for path in out.iterdir()}
+
+
+@pytest.fixture(scope="session")
+def names(tmp_path_factory):
+    """Names of all dialects."""
+    listing = run_generator(tmp_path_factory.mktemp("list"), "--list")
+    return [line.split()[0] for line in listing.splitlines()]
+
+
+@pytest.fixture(scope="session")
+def generate():
+    """The generator: (folder, *arguments) -> what it prints."""
+    return run_generator
