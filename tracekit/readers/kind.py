@@ -45,12 +45,13 @@ def kind_of(path: Path) -> Kind:
     Raises:
         OSError: the file cannot be read.
     """
-    head = read_text(path, HEAD_BYTES).lstrip()
-    if not head.strip():
-        return "trace" if _is_named_trace(path) else "other"
-    if head.startswith(("{", "[")):
-        return _kind_of_json(path, head)
-    return _kind_of_text(head)
+    head = read_text(path, HEAD_BYTES).strip()
+    if not head:
+        return _unless_named_trace(path)
+    if _is_trace(head):
+        return "trace"
+    kind = _kind_of_text(head)  # before JSON: some logs start with `[2026-01-02 03:04:05]`
+    return _kind_of_json(path) if kind == "other" and head.startswith(("{", "[")) else kind
 
 
 def read_text(path: Path, max_bytes: int) -> str:
@@ -86,19 +87,24 @@ def _inflate(raw: bytes, max_bytes: int) -> bytes:
     return raw
 
 
-def _kind_of_json(path: Path, head: str) -> Kind:
-    if (_TRACE_OBJECT if head.startswith("{") else _TRACE_ARRAY).search(head):
-        return "trace"
+def _is_trace(head: str) -> bool:
+    if head.startswith("{"):
+        return _TRACE_OBJECT.search(head) is not None
+    return head.startswith("[") and _TRACE_ARRAY.search(head) is not None
+
+
+def _kind_of_json(path: Path) -> Kind:
     value = load_json(path)
     if value is None:
-        return "trace" if _is_named_trace(path) else "other"
+        return _unless_named_trace(path)
     if path.name == "run.json" or isinstance(value.get("command", value.get("cmd")), list):
         return "run_json"
     return "config" if "model_type" in value or "architectures" in value else "other"
 
 
-def _is_named_trace(path: Path) -> bool:
-    return path.name.endswith((".trace.json", ".trace.json.gz", ".trace.json.zst"))
+def _unless_named_trace(path: Path) -> Kind:
+    is_named = path.name.endswith((".trace.json", ".trace.json.gz", ".trace.json.zst"))
+    return "trace" if is_named else "other"
 
 
 def _kind_of_text(head: str) -> Kind:
