@@ -1,9 +1,13 @@
 """What a Marlin kernel's name tells: weight type, group size and thread-block tile.
 
-Three template argument lists are in use, all with the weight type second and the same last eight:
-`a_type, b_type, c_type, s_type | threads, ...` (vLLM >= 0.12), `scalar_t, w_type, s_type | threads, ...`
-(0.10-0.11), `scalar_t, w_type | threads, ...` (0.9), where the eight are
-`threads, m_blocks, n_blocks, k_blocks, m_block_size_8, stages, group_blocks, is_zp_float`.
+Three template argument lists are in use. The weight type is second in each; all end in
+`threads, m_blocks, n_blocks, k_blocks, m_block_size_8, stages, group_blocks, is_zp_float`,
+and begin with:
+
+    a_type, b_type, c_type, s_type    vLLM >= 0.12
+    scalar_t, w_type, s_type          0.10-0.11
+    scalar_t, w_type                  0.9
+
 M, N and K of the product are runtime arguments and in no name.
 
 Source: vLLM csrc/quantization/marlin/kernel.h and csrc/core/scalar_type.hpp.
@@ -12,7 +16,7 @@ Source: vLLM csrc/quantization/marlin/kernel.h and csrc/core/scalar_type.hpp.
 import re
 from dataclasses import dataclass
 
-# Itanium and Kineto write `128`, `true`, `1125...l`; nsys and ncu put the type before: `(int)128`, `(bool)1`.
+# Kineto writes `128`, `true`, `1125...l`; nsys and ncu put the type before: `(int)128`, `(bool)1`.
 _DEMANGLED = re.compile(r"\bMarlin<([^<>]*)>")
 _MANGLED = re.compile(r"6MarlinI(\d+(?:__nv_bfloat16|__half))?((?:L[a-z]n?\d+E)+)E")
 _MANGLED_LITERAL = re.compile(r"L[a-z](n?\d+)E")
@@ -23,7 +27,11 @@ _TAIL = 8
 
 @dataclass(frozen=True, slots=True)
 class Marlin:
-    """Weight type (`u4b8`, ...), weights per scale (-1 one per channel, None runtime), tile `MxNxK`."""
+    """What one Marlin kernel is compiled for.
+
+    `group_size` is weights per scale: -1 one scale per channel, None known at run time only.
+    `tile` is the thread block's MxNxK.
+    """
 
     weight_type: str
     group_size: int | None
@@ -31,7 +39,7 @@ class Marlin:
 
 
 def decode(name: str) -> Marlin | None:
-    """Reads a kernel name, demangled by either dialect or mangled; None if it is no full Marlin name."""
+    """Marlin of a kernel name, demangled by either dialect or mangled; None for other names."""
     arguments = _arguments(name)
     if len(arguments) < 2 + _TAIL or None in arguments[-_TAIL:]:
         return None
@@ -47,9 +55,9 @@ def decode(name: str) -> Marlin | None:
 
 
 def scalar_type(type_id: int) -> str:
-    """Short name of a vLLM ScalarType id: `u4b8`, `s8`, `fp16`, `bf16`, `fp8_e4m3fn`, `fp4_e2m1`, ...
+    """Short name of a vLLM ScalarType id: `u4b8`, `s8`, `bf16`, `fp8_e4m3fn`, `fp4_e2m1`, ...
 
-    Source: scalar_type.hpp; exponent (8 bits), mantissa (8), signed (1), bias (32), finite (1), nan kind.
+    Source: scalar_type.hpp: bits of exponent 8, mantissa 8, signed 1, bias 32, finite 1, NaN kind.
     """
     exponent, mantissa = type_id & 0xFF, type_id >> 8 & 0xFF
     is_signed, bias = type_id >> 16 & 1, type_id >> 17 & 0xFFFFFFFF

@@ -4,48 +4,20 @@ Order: the user's rules, the exact names of taxonomy_names.tsv, the rules of tax
 A name that none of them knows is `unknown`.
 """
 
-import csv
-import tomllib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import duckdb
 
 from tracekit import marlin
 from tracekit.errors import TaxonomyError
+from tracekit.rules import Rule, builtin_document, builtin_rules, exact_names, read_rules
 
-RULES_FILE = "taxonomy.toml"
-NAMES_FILE = "taxonomy_names.tsv"
-
-# 200,000 names of 150 characters no rule matches take 7 s; the cap keeps absurd names from costing more.
-# The longest prefix any rule needs on 1,700 real names is under 1,000 characters.
-_MATCHED_CHARACTERS = 2000
+# Bounds the work on absurd names: on 1,694 real ones the first 200 characters decide every class.
+_MATCHED_CHARACTERS = 500
 
 # Triton 2 appended the argument specialisation, ROCm appends the kernel descriptor.
 _NAME_SUFFIX = r"(_0d1[0-9dce]*)?(\.kd)?$"
-
-_RULE_KEYS = {"category", "impl", "pattern", "examples", "source"}
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A class of names: those a pattern matches, or one exact name where `pattern` is None."""
-
-    category: str
-    impl: str | None
-    pattern: str | None
-    name: str | None
-    examples: tuple[str, ...]
-    source: str
-    file: str
-
-    @property
-    def label(self) -> str:
-        """What column `rule` of table `kernel` says of a name this rule won."""
-        return f"{self.file}: {self.pattern}" if self.pattern else self.file
 
 
 def classify(con: duckdb.DuckDBPyConnection, run: str, user_rules: Path | None = None) -> None:
@@ -63,39 +35,10 @@ def classify(con: duckdb.DuckDBPyConnection, run: str, user_rules: Path | None =
 
 
 def match_names(con: duckdb.DuckDBPyConnection, rules: Sequence[Rule]) -> None:
-    """Creates TEMP TABLE `name_class` (name, category, impl, rule) from TEMP TABLE `class_name` (name)."""
+    """TEMP TABLE `name_class` (name, category, impl, rule) for the names of `class_name` (name)."""
     con.execute(_RULES, _columns(rules))
     patterns = {f"p{place}": rule.pattern for place, rule in enumerate(rules) if rule.pattern}
     con.execute(_match_sql(rules), {**patterns, "suffix": _NAME_SUFFIX})
-
-
-def builtin_rules() -> list[Rule]:
-    """Rules of taxonomy.toml in order."""
-    return _rules(_builtin(), RULES_FILE)
-
-
-def exact_names() -> list[Rule]:
-    """Names whose class no pattern can tell, from taxonomy_names.tsv."""
-    text = files("tracekit").joinpath(NAMES_FILE).read_text(encoding="utf-8")
-    return [
-        Rule(row["category"], None, None, row["name"], (), row["source"], NAMES_FILE)
-        for row in csv.DictReader(text.splitlines(), delimiter="\t")
-    ]
-
-
-def read_rules(path: Path) -> list[Rule]:
-    """A user's rule file, in order. Patterns are not compiled yet: see `check_patterns`.
-
-    Raises:
-        TaxonomyError: unreadable file, bad TOML, or a rule that lacks or misspells something.
-    """
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise TaxonomyError(f"{path}: {error.strerror}; name a readable file of rules") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise TaxonomyError(f"{path}: not TOML: {error}; see docs/taxonomy.md") from error
-    return _rules(document, path.name)
 
 
 def check_patterns(con: duckdb.DuckDBPyConnection, rules: Iterable[Rule]) -> None:
@@ -117,87 +60,23 @@ def check_patterns(con: duckdb.DuckDBPyConnection, rules: Iterable[Rule]) -> Non
             )
 
 
-def find_rule(label: str) -> Rule | None:
-    """The built-in rule that a value of `kernel.rule` names; None for rules of a user's file."""
-    return next((rule for rule in builtin_rules() if rule.label == label), None)
-
-
 def load_no_work(con: duckdb.DuckDBPyConnection) -> None:
     """Creates TEMP TABLE `cpu_no_work` (name, reason): the ops in `event` that are no activity.
 
     Reason: `no_work` (views, allocations, scalar reads), `wrapper` (compiler spans), `enqueue`
     (collectives that only count where the run has no `gloo:` spans).
     """
-    con.execute(_NO_WORK, _builtin()["cpu"])
+    con.execute(_NO_WORK, builtin_document()["cpu"])
 
 
 def load_collective_categories(con: duckdb.DuckDBPyConnection) -> None:
     """Creates TEMP TABLE `collective_category` (collective, category) for the values in `event`."""
     pairs = [
         (collective, category)
-        for category, names in _builtin()["collective"].items()
+        for category, names in builtin_document()["collective"].items()
         for collective in names
     ]
     con.execute(_COLLECTIVES, {"names": [n for n, _ in pairs], "categories": [c for _, c in pairs]})
-
-
-def _builtin() -> dict[str, Any]:
-    text = files("tracekit").joinpath(RULES_FILE).read_text(encoding="utf-8")
-    return tomllib.loads(text)
-
-
-def _rules(document: dict[str, Any], file: str) -> list[Rule]:
-    entries = document.get("rule")
-    if not isinstance(entries, list) or not entries:
-        raise TaxonomyError(f"{file}: no [[rule]] in it; see docs/taxonomy.md")
-    return [_rule(entry, file, number) for number, entry in enumerate(entries, 1)]
-
-
-def _rule(entry: object, file: str, number: int) -> Rule:
-    place = f"{file}: rule {number}"
-    if not isinstance(entry, dict):
-        raise TaxonomyError(f"{place}: not a table; write it as [[rule]]")
-    if extra := sorted(set(entry) - _RULE_KEYS):
-        allowed = ", ".join(sorted(_RULE_KEYS))
-        raise TaxonomyError(f"{place}: unknown key {extra[0]!r}; use {allowed}")
-    return Rule(
-        category=_category(entry, place),
-        impl=_text(entry, "impl", place) or None,
-        pattern=_required(entry, "pattern", place),
-        name=None,
-        examples=_examples(entry, place),
-        source=_text(entry, "source", place),
-        file=file,
-    )
-
-
-def _category(entry: dict[str, Any], place: str) -> str:
-    category = _required(entry, "category", place)
-    allowed: list[str] = _builtin()["categories"]
-    if category not in allowed:
-        raise TaxonomyError(f"{place}: unknown category {category!r}; use {', '.join(allowed)}")
-    return category
-
-
-def _required(entry: dict[str, Any], key: str, place: str) -> str:
-    value = _text(entry, key, place)
-    if not value:
-        raise TaxonomyError(f"{place}: no {key}; give it one")
-    return value
-
-
-def _text(entry: dict[str, Any], key: str, place: str) -> str:
-    value = entry.get(key, "")
-    if not isinstance(value, str):
-        raise TaxonomyError(f"{place}: {key} is not text; put it in quotes")
-    return value
-
-
-def _examples(entry: dict[str, Any], place: str) -> tuple[str, ...]:
-    examples = entry.get("examples", [])
-    if not isinstance(examples, list) or not all(isinstance(item, str) for item in examples):
-        raise TaxonomyError(f'{place}: examples is not a list of text; write ["name", ...]')
-    return tuple(examples)
 
 
 def _columns(rules: Sequence[Rule]) -> dict[str, list[str | None]]:
