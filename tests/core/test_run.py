@@ -294,9 +294,10 @@ def test_linked_folder_of_traces_belongs_to_the_run(run_folder, tmp_path):
     assert shown(run)[0] == ["traces/rank0.pt.trace.json", "traces/rank1.pt.trace.json"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
 def test_file_without_rights_is_named(run_folder):
     (run_folder / "notes.txt").chmod(0)
+    if os.access(run_folder / "notes.txt", os.R_OK):
+        pytest.skip("this user reads everything")
     with pytest.raises(RunError, match="notes.txt: cannot be read: Permission denied"):
         discover([run_folder])
 

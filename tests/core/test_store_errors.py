@@ -118,6 +118,16 @@ def test_folder_that_cannot_be_written_is_one_line():
         ingest("/proc/tracekit.duckdb", "baseline")
 
 
+def test_database_in_a_folder_without_rights_is_left_as_it_was(db):
+    ingest(db, "baseline")
+    db.parent.chmod(0o500)
+    if os.access(db.parent, os.W_OK):
+        pytest.skip("this user writes everywhere")
+    with pytest.raises(StoreError, match="cannot be read or written: Permission denied$"):
+        ingest(db, "eagle3")
+    assert runs(db) == [("baseline", "first")]
+
+
 def test_writer_elsewhere_is_named_to_a_reader(db):
     ingest(db, "baseline")
     with holding(db), pytest.raises(StoreError, match="open for writing elsewhere; close it"):
