@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/installed
 
-.PHONY: help demo test lint check bench format clean
+.PHONY: help demo test lint check bench docs format clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -16,11 +16,30 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
+demo: export TRACEKIT_DB := build/demo/tracekit.duckdb
 demo: $(READY)  ## ingest the sample traces and print their breakdowns
-	$(BIN)/python sample_traces/demo.py
+	@rm -rf build/demo && mkdir -p build/demo
+	$(BIN)/python sample_traces/generate.py build/demo --dialect story_baseline --dialect story_eagle3
+	@for folder in sample_traces/vllm_cpu_tp2_* build/demo/story_*; do \
+	    echo; echo "$$ tracekit ingest $$folder"; $(BIN)/tracekit ingest $$folder || exit; \
+	    run=$$(basename $$folder); \
+	    echo "$$ tracekit breakdown $$run"; $(BIN)/tracekit breakdown $$run || exit; \
+	done
+	$(BIN)/tracekit spec story_eagle3
+	@echo "Look further:  export TRACEKIT_DB=$$TRACEKIT_DB; . $(BIN)/activate; tracekit --help"
+
+docs: $(READY)  ## write anew what the documentation quotes from the software
+	$(BIN)/python docs/generate.py
 
 test: $(READY)  ## all tests that need neither torch nor a GPU
 	$(BIN)/python -m pytest
+
+VLLM_ENV ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tracekit/vllm-cpu
+
+.PHONY: test-vllm
+test-vllm: $(READY)  ## profile real vLLM on this CPU and check the sums (2-5 minutes, 2.3 GB)
+	.ci/vllm-env $(VLLM_ENV)
+	TRACEKIT_VLLM_PYTHON=$(VLLM_ENV)/bin/python $(BIN)/python -m pytest -m vllm
 
 lint: $(READY) links  ## formatting, ruff and mypy --strict
 	$(BIN)/ruff format --check
