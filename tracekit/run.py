@@ -23,7 +23,7 @@ from tracekit.readers.kind import Kind
 from tracekit.readers.kineto import TraceFile
 
 _TRACE_FOLDER = re.compile(
-    r"traces?|torch|torch_profiler|profiles?|(?:rank|worker|node|host|tp|dp|pp)[-_]?\d+", re.I
+    r"traces?|torch|torch_profiler|profiles?|(?:rank|worker|node|host)[-_]?\d+", re.I
 )
 """Folders within a run that hold its traces, or those of one rank or host."""
 

@@ -150,6 +150,11 @@ def test_several_runs_are_refused_with_the_list(tmp_path):
         discover([tmp_path], run="both")
 
 
+def test_folders_named_after_a_parallelism_are_runs(tmp_path):
+    lay_out(tmp_path, {"tp4/rank0.json": TRACE, "tp8/rank0.json": TRACE})
+    assert [run.name for run in discover([tmp_path], each=True)] == ["tp4", "tp8"]
+
+
 def test_each_makes_one_run_of_each(tmp_path):
     lay_out(
         tmp_path,
