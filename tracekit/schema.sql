@@ -285,7 +285,7 @@ COMMENT ON COLUMN step.n_draft_tokens IS 'Draft tokens it checks; NULL where onl
 COMMENT ON COLUMN step.n_emitted_tokens IS 'Tokens it emitted, where the trace tells; else NULL.';
 COMMENT ON COLUMN step.is_complete IS 'True where the step begins and its last phase ends inside the profiling window.';
 COMMENT ON COLUMN step.main_stream IS 'Stream with most kernel time in the step; NULL without device work.';
-COMMENT ON COLUMN step.longest_call IS 'Runtime call the host spent longest in during the step; NULL without calls.';
+COMMENT ON COLUMN step.longest_call IS 'Runtime call the host spent longest in during the step; NULL where none took 100 us.';
 COMMENT ON COLUMN step.longest_call_ns IS 'Duration of that one call, ns.';
 
 CREATE TABLE step_phase (

@@ -26,27 +26,31 @@ WITH grouped AS (
     WHERE at_ns IS NOT NULL
     GROUP BY file_id, launch_id
 ),
-phase_segment AS (
+-- One timeline per thread of what is open, so that launches are joined once; '' is nothing open.
+opened AS (
+    SELECT file_id, thread, from_ns, coalesce(value, '') AS phase, NULL AS compiled, NULL AS scope
     FROM innermost('phase_scope')
-),
-compiled_segment AS (
+    UNION ALL
+    SELECT file_id, thread, from_ns, NULL, coalesce(value, ''), NULL
     FROM innermost('compiled_scope')
-),
-annotation_segment AS (
+    UNION ALL
+    SELECT file_id, thread, from_ns, NULL, NULL, coalesce(value, '')
     FROM innermost('annotation')
+),
+segment AS (
+    SELECT
+        file_id, thread, from_ns,
+        nullif(last_value(phase IGNORE NULLS) OVER so_far, '') AS scope_phase,
+        nullif(last_value(compiled IGNORE NULLS) OVER so_far, '') IS NOT NULL AS is_compiled,
+        nullif(last_value(scope IGNORE NULLS) OVER so_far, '') AS scope
+    FROM opened
+    WINDOW so_far AS (
+        PARTITION BY file_id, thread ORDER BY from_ns
+        RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+    )
 )
-SELECT
-    grouped.*,
-    phase_segment.value AS scope_phase,
-    compiled_segment.value IS NOT NULL AS is_compiled,
-    annotation_segment.value AS scope
+SELECT grouped.*, scope_phase, coalesce(is_compiled, false) AS is_compiled, scope
 FROM grouped
-ASOF LEFT JOIN phase_segment
-    ON grouped.file_id = phase_segment.file_id AND grouped.thread = phase_segment.thread
-    AND grouped.at_ns >= phase_segment.from_ns
-ASOF LEFT JOIN compiled_segment
-    ON grouped.file_id = compiled_segment.file_id AND grouped.thread = compiled_segment.thread
-    AND grouped.at_ns >= compiled_segment.from_ns
-ASOF LEFT JOIN annotation_segment
-    ON grouped.file_id = annotation_segment.file_id AND grouped.thread = annotation_segment.thread
-    AND grouped.at_ns >= annotation_segment.from_ns;
+ASOF LEFT JOIN segment
+    ON grouped.file_id = segment.file_id AND grouped.thread = segment.thread
+    AND grouped.at_ns >= segment.from_ns;

@@ -31,7 +31,7 @@ SELECT file_id, thread, start_ns, end_ns, value
 FROM sglang_pass;
 
 CREATE TEMP TABLE compiled_scope AS
-SELECT file_id, thread, start_ns, end_ns, true AS value
+SELECT file_id, thread, start_ns, end_ns, name AS value
 FROM host_scope
 WHERE role = 'compiled';
 

@@ -22,54 +22,50 @@ SELECT
 FROM reached
 GROUP BY ALL;
 
+-- The part of each activity that its group has not covered before: pieces of a group never overlap.
 CREATE TEMP TABLE piece AS
 WITH reached AS (
     SELECT
-        file_id, k, phase, category, start_ns, end_ns,
+        file_id, coalesce(k, -1) AS k, phase, category, start_ns, end_ns,
         max(end_ns) OVER (
             PARTITION BY file_id, k, phase, category ORDER BY start_ns, end_ns
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS reached_ns
     FROM attributed
 )
--- The part of each activity that its group has not covered before; pieces of a group never overlap.
 SELECT
-    file_id, k, phase, category, start_ns AS activity_ns, end_ns - start_ns AS dur_ns,
+    file_id, k, phase, category, end_ns - start_ns AS dur_ns,
     greatest(start_ns, coalesce(reached_ns, start_ns)) AS start_ns,
     greatest(end_ns, coalesce(reached_ns, end_ns)) AS end_ns
 FROM reached;
 
--- Stretches of time in which activities of exactly one category run, with the exposed time of that
--- category before each. Pieces of one category may still overlap (neighbouring steps), so they are
--- merged first.
-CREATE TEMP TABLE exposed AS
-WITH reached AS (
-    SELECT
-        file_id, category, start_ns, end_ns,
-        max(end_ns) OVER (
-            PARTITION BY file_id, category ORDER BY start_ns, end_ns
-            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-        ) AS reached_ns
+CREATE TEMP TABLE piece_group AS
+SELECT
+    *,
+    row_number() OVER () AS code,
+    dense_rank() OVER (ORDER BY category) AS category_code
+FROM (SELECT DISTINCT file_id, k, phase, category FROM piece);
+
+-- Stretches of time in which exactly one category runs. While one group runs alone the running sum
+-- of signed codes is its code; groups of one category may overlap where steps do.
+CREATE TEMP TABLE alone AS
+WITH coded AS (
+    SELECT file_id, start_ns, end_ns, code, category_code
     FROM piece
+    JOIN piece_group USING (file_id, k, phase, category)
     WHERE end_ns > start_ns
 ),
 edge AS (
-    SELECT file_id, category, greatest(start_ns, coalesce(reached_ns, start_ns)) AS at_ns, 1 AS delta
-    FROM reached
-    WHERE end_ns > coalesce(reached_ns, start_ns)
+    SELECT file_id, start_ns AS at_ns, 1 AS delta, code, category_code FROM coded
     UNION ALL
-    SELECT file_id, category, end_ns, -1
-    FROM reached
-    WHERE end_ns > coalesce(reached_ns, start_ns)
-),
-category_code AS (
-    SELECT category, row_number() OVER (ORDER BY category) AS code
-    FROM (SELECT DISTINCT category FROM piece)
+    SELECT file_id, end_ns, -1, code, category_code FROM coded
 ),
 moment AS (
-    SELECT file_id, at_ns, sum(delta) AS delta, sum(delta * code) AS code_delta
+    SELECT
+        file_id, at_ns,
+        sum(delta) AS delta, sum(delta * code) AS code,
+        sum(delta * category_code) AS category, sum(delta * category_code * category_code) AS category_square
     FROM edge
-    JOIN category_code USING (category)
     GROUP BY ALL
 ),
 swept AS (
@@ -77,39 +73,36 @@ swept AS (
         file_id, at_ns AS start_ns,
         lead(at_ns) OVER in_time AS end_ns,
         sum(delta) OVER in_time AS running,
-        -- While one category runs alone the running sum of signed codes is its code.
-        sum(code_delta) OVER in_time AS code
+        sum(code) OVER in_time AS code,
+        sum(category) OVER in_time AS category,
+        sum(category_square) OVER in_time AS category_square
     FROM moment
     WINDOW in_time AS (PARTITION BY file_id ORDER BY at_ns)
 )
-SELECT
-    file_id, category, start_ns, end_ns,
-    coalesce(sum(end_ns - start_ns) OVER (
-        PARTITION BY file_id, category ORDER BY start_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-    ), 0)::BIGINT AS before_ns
+SELECT file_id, start_ns, end_ns, running, code
 FROM swept
-JOIN category_code USING (code)
-WHERE running = 1;
+-- All running pieces have one category where the mean of the squares is the square of the mean.
+WHERE running > 0 AND running * category_square = category * category;
 
 CREATE TEMP TABLE category_time AS
-WITH edge AS (
-    SELECT file_id, k, phase, category, start_ns AS at_ns, -1 AS sign
-    FROM piece
-    WHERE k IS NOT NULL AND end_ns > start_ns
+WITH exposed AS (
+    SELECT code, sum(end_ns - start_ns)::BIGINT AS exposed_ns
+    FROM alone
+    WHERE running = 1
+    GROUP BY code
     UNION ALL
-    SELECT file_id, k, phase, category, end_ns, 1
-    FROM piece
-    WHERE k IS NOT NULL AND end_ns > start_ns
-),
-alone AS (
     SELECT
-        edge.file_id, k, phase, edge.category,
-        sum(sign * coalesce(before_ns + least(at_ns, end_ns) - start_ns, 0))::BIGINT AS exposed_ns
-    FROM edge
-    ASOF LEFT JOIN exposed
-        ON edge.file_id = exposed.file_id AND edge.category = exposed.category
-        AND edge.at_ns >= exposed.start_ns
-    GROUP BY ALL
+        piece_group.code,
+        sum(least(alone.end_ns, piece.end_ns) - greatest(alone.start_ns, piece.start_ns))::BIGINT
+    FROM alone
+    JOIN piece
+        ON piece.file_id = alone.file_id
+        AND piece.start_ns < alone.end_ns AND piece.end_ns > alone.start_ns
+    JOIN piece_group
+        ON (piece_group.file_id, piece_group.k, piece_group.phase, piece_group.category)
+        = (piece.file_id, piece.k, piece.phase, piece.category)
+    WHERE running > 1
+    GROUP BY piece_group.code
 ),
 summed AS (
     SELECT
@@ -122,12 +115,13 @@ summed AS (
         )::BIGINT AS overhang_ns
     FROM piece
     LEFT JOIN step_window ON piece.file_id = step_window.file_id AND piece.k = step_window.k
-    WHERE piece.k IS NOT NULL
+    WHERE piece.k >= 0
     GROUP BY ALL
 )
 SELECT summed.*, coalesce(exposed_ns, 0) AS exposed_ns
 FROM summed
-LEFT JOIN alone USING (file_id, k, phase, category);
+JOIN piece_group USING (file_id, k, phase, category)
+LEFT JOIN (SELECT code, sum(exposed_ns)::BIGINT AS exposed_ns FROM exposed GROUP BY code) USING (code);
 
 INSERT INTO step_category
 SELECT
