@@ -1,38 +1,29 @@
-"""Kineto traces (torch.profiler JSON) to the tables `file`, `ledger` and the staging table `event`."""
+"""Kineto traces (torch.profiler JSON) to tables `file`, `ledger` and the staging table `event`."""
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib.resources import files as resources
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from tracekit.errors import RunError, TraceFormatError
-from tracekit.readers.file_names import NameFacts, facts_of_name
-from tracekit.readers.metadata import Layout, layout
+from tracekit.errors import TraceFormatError
+from tracekit.readers.accounts import Account, Accountant
+from tracekit.readers.cutting import Cutter
+from tracekit.readers.file_names import facts_of_name
+from tracekit.readers.lanes import Lanes
+from tracekit.readers.layout import End, Start, find_start
+from tracekit.readers.metadata import base_ns, metadata, rank_of
 from tracekit.readers.plain import Plain, opened
-from tracekit.readers.slices import Slice, SliceFileSystem, slices
+from tracekit.readers.ranks import Claim, owners
+from tracekit.readers.statements import statement
 
 Progress = Callable[[int, int], None]
-"""Called with bytes done and bytes in all, over all files of the run."""
+"""Called with bytes done and bytes in all, as they are on disk, over all files of the run."""
 
-_SQL = {
-    path.name: path.read_text()
-    for path in resources("tracekit.readers").iterdir()
-    if path.name.endswith(".sql")
-}
-_ARGS = (
-    'STRUCT(correlation BIGINT, "External id" BIGINT, device INTEGER, stream BIGINT, grid VARCHAR, '
-    'block VARCHAR, bytes BIGINT, "graph id" BIGINT, "graph node id" BIGINT, "Collective name" VARCHAR)'
-)
-_STRICT = """
-SELECT * FROM read_json($slices, format = 'array', records = true, auto_detect = false, compression = 'none',
-    maximum_object_size = 16777216,
-    columns = {ph: 'VARCHAR', cat: 'VARCHAR', name: 'VARCHAR', tid: 'VARCHAR', ts: 'TS', dur: 'DECIMAL(18,3)', args: 'ARGS'})
-""".replace("ARGS", _ARGS)
-_BATCH = 4
+_MAX_SLICES = 6
+"""Read at a time: each takes a thread, and up to 64 MB of DuckDB's 500 for its buffer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,71 +49,126 @@ def read_traces(
     scratch: Path,
     progress: Progress | None = None,
 ) -> None:
-    """Fill `file` and `ledger` for the traces of one run and make the TEMP table `event`."""
-    con.execute(_SQL["event.sql"])
-    for file in files:
-        with opened(file.path, file.shown, scratch) as plain:
-            found = layout(plain, file.shown)
-            _load(con, file, plain, found)
-        _settle(con, run, file, found)
+    """Fill `file` and `ledger` for the traces of one run and make the TEMP table `event`.
+
+    `con` must have no open transaction: a slice that cannot be read one way is read another.
+    Compressed files are inflated into the folder `scratch`, one at a time.
+
+    Raises:
+        TraceFormatError: a file is no trace, or its compressed data is corrupt.
+        RunError: a file among several tells no rank, or two tell the same.
+    """
+    con.execute(statement("event"))
+    meter = _Meter(files, progress)
+    read = [_read(con, run, file, scratch, meter) for file in files]
+    for one, owner in zip(read, owners([one.claim() for one in read]), strict=True):
+        accountant = Accountant(con, run, one.file.file_id)
+        accountant.publish(one.account, owner, one.file.shown, one.bytes, one.metadata)
+    con.execute(statement("doubtful"), {"run": run})
 
 
-def _load(con: duckdb.DuckDBPyConnection, file: TraceFile, plain: Plain, found: Layout) -> None:
-    con.register_filesystem(SliceFileSystem(plain))
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A file whose events are in the table `event`."""
+
+    file: TraceFile
+    bytes: int
+    metadata: dict[str, Any]
+    account: Account
+
+    def claim(self) -> Claim:
+        return Claim(
+            shown=self.file.shown,
+            given=self.file.rank,
+            own=rank_of(self.metadata),
+            name=facts_of_name(self.file.path.name),
+            dp=self.file.dp,
+            has_work=self.account.kept > 0,
+        )
+
+
+class _Meter:
+    """Progress over all files."""
+
+    def __init__(self, files: Sequence[TraceFile], progress: Progress | None) -> None:
+        self._progress = progress
+        self._total = sum(file.path.stat().st_size for file in files)
+        self._done = 0
+
+    def show(self, plain: Plain, offset: int) -> None:
+        """Events up to `offset` of the current file are loaded."""
+        if self._progress:
+            self._progress(min(self._done + plain.on_disk(offset), self._total), self._total)
+
+    def close(self, size: int) -> None:
+        """The current file, of `size` bytes on disk, is done."""
+        self._done += size
+        if self._progress:
+            self._progress(self._done, self._total)
+
+
+def _read(
+    con: duckdb.DuckDBPyConnection, run: str, file: TraceFile, scratch: Path, meter: _Meter
+) -> _Read:
+    accountant = Accountant(con, run, file.file_id)
+    with opened(file.path, file.shown, scratch) as plain:
+        start = find_start(plain)
+        early_base = _base(plain, metadata(start.members or b"", b"")[0])
+        lanes = Lanes(con, plain, file.file_id, early_base)
+        end = _load(lanes, plain, start, _n_slices(con), meter)
+        members, is_whole = metadata(start.members or b"", end.members)
+        base = _base(plain, members)
+        account = accountant.settle(
+            base,
+            late_base_ns=base - early_base,
+            is_frontend=facts_of_name(file.path.name).is_frontend,
+        )
+        _refuse_other_json(plain, start, account)
+        for reason, example in _doubts(plain, lanes, end, is_whole):
+            accountant.doubt(reason, example)
+    size = file.path.stat().st_size
+    meter.close(size)
+    return _Read(file, size, members, account)
+
+
+def _load(lanes: Lanes, plain: Plain, start: Start, n_slices: int, meter: _Meter) -> End:
+    cutter = Cutter(plain, start.offset, is_object=start.members is not None, n_parts=n_slices)
+    slices = iter(cutter)
+    while batch := list(islice(slices, n_slices)):
+        lanes.load(batch)
+        meter.show(plain, batch[-1].end)
+    return cutter.end
+
+
+def _n_slices(con: duckdb.DuckDBPyConnection) -> int:
+    """Slices to read at a time: some more than threads, so that none of them waits for long."""
+    (threads,) = con.execute("SELECT current_setting('threads')").fetchone() or (1,)
+    return min(2 * int(threads), _MAX_SLICES)
+
+
+def _base(plain: Plain, members: dict[str, Any]) -> int:
     try:
-        parts = list(slices(plain, found.start, found.end))
-        for i in range(0, len(parts), _BATCH):
-            con.execute(
-                _SQL["load.sql"].replace("{source}", _STRICT.replace("TS", "DECIMAL(38,3)")),
-                {
-                    "slices": [part.url for part in parts[i : i + _BATCH]],
-                    "file_id": file.file_id,
-                    "base_ns": found.metadata.get("baseTimeNanoseconds", 0),
-                },
-            )
-    finally:
-        con.unregister_filesystem("tracekit-slice")
+        return base_ns(members) or 0
+    except ValueError as error:
+        raise TraceFormatError(f"{plain.shown}: {error}; collect the trace again") from error
 
 
-def _settle(con: duckdb.DuckDBPyConnection, run: str, file: TraceFile, found: Layout) -> None:
-    name = facts_of_name(file.path.name)
-    metadata = found.metadata
-    info = metadata.get("distributedInfo") or {}
-    rank = next((r for r in (file.rank, info.get("rank"), name.rank) if r is not None), None)
-    con.execute(
-        """
-        INSERT INTO file
-        SELECT $run, $file_id, $shown, $kind, $dp, $rank, $stage, $host, $base,
-            CASE WHEN bool_and((start_ns - coalesce($base, 0)) % 1000 = 0 AND dur_ns % 1000 = 0) THEN 1000 ELSE 1 END,
-            $bytes, count(*),
-            coalesce(min(start_ns) FILTER (skip = 'profiler span' AND name LIKE 'PyTorch Profiler%'), min(start_ns)),
-            coalesce(max(start_ns + dur_ns) FILTER (skip = 'profiler span' AND name LIKE 'PyTorch Profiler%'), max(start_ns + dur_ns)),
-            $metadata
-        FROM event WHERE file_id = $file_id
-        """,
-        {
-            "run": run,
-            "file_id": file.file_id,
-            "shown": file.shown,
-            "kind": "frontend" if name.is_frontend else "trace",
-            "dp": file.dp if file.dp is not None else name.dp or 0,
-            "rank": rank,
-            "stage": name.stage,
-            "host": metadata.get("host_name"),
-            "base": metadata.get("baseTimeNanoseconds"),
-            "bytes": file.path.stat().st_size,
-            "metadata": json.dumps(metadata),
-        },
-    )
-    con.execute(
-        """
-        INSERT INTO ledger
-        SELECT $run, file_id, skip, NULL, NULL, count(*), any_value(name),
-            skip NOT IN ('flow', 'metadata', 'instant', 'python_function', 'profiler span', 'overhead', 'cuda_sync', 'cuda_profiler_range')
-        FROM event WHERE file_id = $file_id AND skip IS NOT NULL GROUP BY ALL
-        """,
-        {"run": run, "file_id": file.file_id},
-    )
-    con.execute(
-        "DELETE FROM event WHERE file_id = $file_id AND skip IS NOT NULL", {"file_id": file.file_id}
-    )
+def _refuse_other_json(plain: Plain, start: Start, account: Account) -> None:
+    if account.events and account.unreadable == account.events:
+        raise TraceFormatError(
+            f"{plain.shown}: byte {start.offset}: none of {account.events} elements is a trace "
+            "event; give the file that torch.profiler wrote"
+        )
+
+
+def _doubts(plain: Plain, lanes: Lanes, end: End, is_whole: bool) -> Iterator[tuple[str, str]]:
+    if plain.is_cut_off:
+        yield "compressed data cut off", f"byte {plain.size} is the last"
+    elif not end.is_closed:
+        yield "events cut off", f"the file ends at byte {plain.size}, before its array does"
+    if not is_whole:
+        yield "metadata not JSON", "of it, only the clock's base and the rank are used"
+    if lanes.repaired.count:
+        yield "repaired text", str(lanes.repaired)
+    if lanes.untyped.count:
+        yield "argument not a number", str(lanes.untyped)

@@ -1,84 +1,148 @@
-"""A trace file as plain bytes with random access; compressed ones are inflated once, on disk."""
+"""A trace file as plain bytes with random access; a compressed one is inflated once, on disk."""
 
+import gzip
 import os
+import threading
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, BinaryIO
 
 import zstandard
-from isal import igzip, isal_zlib
+from isal import igzip, igzip_lib
 
-from tracekit.errors import TraceFormatError
+from tracekit.errors import TraceFormatError, TracekitError
 
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
-_CHUNK = 4 << 20
-_CORRUPT = (zlib.error, isal_zlib.error, igzip.BadGzipFile, zstandard.ZstdError)
+_CHUNK_BYTES = 4 << 20
+_CORRUPT = (zlib.error, igzip_lib.IsalError, gzip.BadGzipFile, zstandard.ZstdError)
 
 
-@dataclass(frozen=True, slots=True)
 class Plain:
-    """An open plain file: `read` takes byte offsets of the decompressed trace.
+    """An open plain file that may still be growing: offsets are those of the decompressed trace."""
 
-    `is_cut_off` is true where the compressed stream ended without its end marker.
-    """
+    def __init__(self, fd: int, shown: str, size: int = 0, *, is_whole: bool = False) -> None:
+        self.shown = shown
+        self.is_cut_off = False
+        """True where the compressed stream ended without its end marker."""
+        self._fd = fd
+        self._size = self._packed_size = size
+        self._is_whole = is_whole
+        self._error: TracekitError | None = None
+        self._grown = threading.Condition()
 
-    fd: int
-    size: int
-    is_cut_off: bool = False
+    @property
+    def size(self) -> int:
+        """Bytes in all; waits until the whole file is there."""
+        self.reaches(1 << 63)
+        return self._size
+
+    def reaches(self, offset: int) -> bool:
+        """Whether the file has bytes up to `offset`; waits until that is known.
+
+        Raises TraceFormatError where the compressed data turns out to be corrupt.
+        """
+        with self._grown:
+            self._grown.wait_for(lambda: self._is_whole or self._size >= offset)
+            if self._error:
+                raise self._error
+            return self._size >= offset
 
     def read(self, start: int, end: int) -> bytes:
-        """Bytes start..end of the file; shorter only at the end of the file."""
+        """Bytes start..end; fewer only where the file ends."""
+        self.reaches(end)
         parts = []
-        while start < end and (part := os.pread(self.fd, end - start, start)):
+        while start < end and (part := os.pread(self._fd, end - start, start)):
             parts.append(part)
             start += len(part)
         return b"".join(parts)
 
+    def on_disk(self, offset: int) -> int:
+        """About how many bytes on disk hold what is before `offset`."""
+        with self._grown:
+            return offset * self._packed_size // max(self._size, 1)
+
+    def grow(self, size: int, packed_size: int) -> None:
+        """Tell that `size` bytes are there, from `packed_size` bytes on disk."""
+        with self._grown:
+            self._size = size
+            self._packed_size = packed_size
+            self._grown.notify_all()
+
+    def finish(self, error: TracekitError | None = None, *, is_cut_off: bool = False) -> None:
+        """Tell that no more bytes will come."""
+        with self._grown:
+            self._is_whole = True
+            self._error = error
+            self.is_cut_off = is_cut_off
+            self._grown.notify_all()
+
 
 @contextmanager
 def opened(path: Path, shown: str, scratch: Path) -> Iterator[Plain]:
-    """The trace as a plain file; .gz and .zst, told by content, are inflated into `scratch`."""
+    """The trace as a plain file; .gz and .zst, told by content, are inflated into `scratch`.
+
+    A thread inflates while the caller reads what is there already.
+    """
     with path.open("rb") as file:
         magic = file.read(4)
         file.seek(0)
         if magic.startswith(_GZIP):
-            with (
-                igzip.IGzipFile(fileobj=file) as packed,
-                _inflated(packed, shown, scratch) as plain,
-            ):
-                yield plain
+            packed: IO[bytes] = igzip.open(file, "rb")  # type: ignore[no-untyped-call]
         elif magic == _ZSTD:
             packed = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
-            with _inflated(packed, shown, scratch) as plain:
-                yield plain
         else:
-            yield Plain(file.fileno(), os.fstat(file.fileno()).st_size)
+            yield Plain(file.fileno(), shown, os.fstat(file.fileno()).st_size, is_whole=True)
+            return
+        with (scratch / "inflated.json").open("w+b") as target:
+            Path(target.name).unlink()  # the open file lives on, and no crash leaves it behind
+            with _Inflater(file, packed, target, shown) as plain:
+                yield plain
 
 
-@contextmanager
-def _inflated(packed: IO[bytes], shown: str, scratch: Path) -> Iterator[Plain]:
-    target = scratch / "inflated.json"
-    with target.open("w+b") as file:
-        target.unlink()  # the open file lives on, and no crash can leave it behind
-        is_cut_off = _inflate(packed, file, shown)
-        file.flush()
-        yield Plain(file.fileno(), file.tell(), is_cut_off)
+class _Inflater:
+    """Inflates in a thread; as a context manager it gives the growing plain file."""
 
+    def __init__(self, file: BinaryIO, packed: IO[bytes], target: BinaryIO, shown: str) -> None:
+        self._file = file
+        self._packed = packed
+        self._target = target
+        self._plain = Plain(target.fileno(), shown)
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run)
 
-def _inflate(packed: IO[bytes], file: BinaryIO, shown: str) -> bool:
-    """Copy all there is; true where the stream is cut off."""
-    try:
-        while chunk := packed.read(_CHUNK):
-            file.write(chunk)
-    except EOFError:
-        return True
-    except _CORRUPT as error:
-        raise TraceFormatError(
-            f"{shown}: the compressed data is corrupt after byte {file.tell()} of the "
-            f"decompressed trace ({error}); copy or collect the file again"
-        ) from error
-    return False
+    def __enter__(self) -> Plain:
+        self._thread.start()
+        return self._plain
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        error: TracekitError | None = None
+        is_cut_off = False
+        try:
+            self._copy()
+        except EOFError:
+            is_cut_off = True
+        except _CORRUPT as fault:  # type: ignore[misc]  # isal's stub has no class here
+            error = TraceFormatError(self._at_end(f"the compressed data is corrupt ({fault})"))
+        except OSError as fault:
+            error = TracekitError(self._at_end(f"cannot be inflated ({fault.strerror})"))
+        finally:  # whatever happens: a reader may be waiting
+            self._plain.finish(error, is_cut_off=is_cut_off)
+
+    def _copy(self) -> None:
+        size = 0
+        while not self._stop.is_set() and (chunk := self._packed.read(_CHUNK_BYTES)):
+            self._target.write(chunk)
+            self._target.flush()
+            size += len(chunk)
+            self._plain.grow(size, self._file.tell())
+
+    def _at_end(self, what: str) -> str:
+        plain = self._plain
+        return f"{plain.shown}: byte {self._target.tell()}: {what}; copy the file again"

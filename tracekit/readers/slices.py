@@ -1,7 +1,5 @@
 """Slices of the traceEvents array, each served to DuckDB as a JSON array of its own."""
 
-import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,97 +7,83 @@ from fsspec.spec import AbstractFileSystem
 
 from tracekit.readers.plain import Plain
 
-BOUNDARY = re.compile(rb'\}\s*,\s*(?=\{\s*"(?:ph|name|cat|pid|tid|ts|dur|args|s|id|bp)"\s*:)')
-"""Between two events: this cannot occur within a JSON string, whose quotes are escaped."""
+PROTOCOL = "tracekit-slice"
+"""Name under which the file system is registered."""
 
-SLICE_BYTES = 32 << 20
-_PROTOCOL = "tracekit-slice"
-_SEARCH_BYTES = 1 << 20
-# One read of 32 MB costs page faults worth a tenth of the whole load.
+# Larger reads come in fresh memory, whose page faults cost a tenth of the whole load.
 _READ_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Bytes start..end of the plain file: whole events and the commas between them."""
+    """Bytes start..end of a plain file: whole events and the commas between them."""
 
     start: int
     end: int
 
-    @property
-    def url(self) -> str:
-        """Name under which `SliceFileSystem` serves it."""
-        return f"{_PROTOCOL}://{self.start}-{self.end}"
-
-
-def slices(plain: Plain, start: int, end: int, size: int = SLICE_BYTES) -> Iterator[Slice]:
-    """Cut start..end into slices of about `size` bytes."""
-    while start < end:
-        cut, following = _next_boundary(plain, start + size, end)
-        yield Slice(start, cut)
-        start = following
-
-
-def _next_boundary(plain: Plain, position: int, end: int) -> tuple[int, int]:
-    """End of the event before the next boundary, and start of the one after it."""
-    while position < end:
-        data = plain.read(position, min(position + _SEARCH_BYTES, end))
-        if match := BOUNDARY.search(data):
-            return position + match.start() + 1, position + match.end()
-        position += max(len(data) - 256, 1) if position + len(data) < end else len(data)
-    return end, end
-
 
 class SliceFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no types
-    """Read-only file system in which each slice of one plain file is a file."""
+    """Read-only file system in which each slice of one trace is a file."""
 
-    protocol = _PROTOCOL
+    protocol = PROTOCOL
     cachable = False
 
-    def __init__(self, plain: Plain) -> None:
+    def __init__(self, plain: Plain, file_id: int) -> None:
         super().__init__()
         self._plain = plain
+        self._root = f"{PROTOCOL}://{file_id}/"
 
-    def open(self, path: str, mode: str = "rb", **_: Any) -> "_SliceFile":  # noqa: D102
-        return _SliceFile(self._plain, *self._bounds(path))
+    def url(self, part: Slice) -> str:
+        """Path of a slice: `[`, its bytes, `]`."""
+        return f"{self._root}{part.start}-{part.end}"
 
-    def glob(self, path: str, **_: Any) -> list[str]:  # noqa: D102
+    def open(self, path: str, mode: str = "rb", **_: Any) -> "_SliceFile":
+        """Open a slice for reading."""
+        return _SliceFile(self._plain, _slice_of(path))
+
+    def glob(self, path: str, **_: Any) -> list[str]:
+        """The path itself: names of slices hold no patterns."""
         return [path]
 
-    def info(self, path: str, **_: Any) -> dict[str, Any]:  # noqa: D102
-        start, end = self._bounds(path)
-        return {"name": path, "size": end - start + 2, "type": "file"}
-
-    def _bounds(self, path: str) -> tuple[int, int]:
-        start, _, end = self._strip_protocol(path).rpartition("/")[2].partition("-")
-        return int(start), int(end)
+    def info(self, path: str, **_: Any) -> dict[str, Any]:
+        """Size of a slice with its brackets."""
+        part = _slice_of(path)
+        return {"name": path, "size": part.end - part.start + 2, "type": "file"}
 
 
 class _SliceFile:
     """The part of Python's file protocol that DuckDB calls."""
 
-    def __init__(self, plain: Plain, start: int, end: int) -> None:
+    def __init__(self, plain: Plain, part: Slice) -> None:
         self._plain = plain
-        self._first, self._last = start - 1, end  # where the brackets stand
+        self._first, self._last = part.start - 1, part.end  # where the brackets stand
         self._at = self._first
 
     def read(self, size: int) -> bytes:
-        at = self._at
-        if at == self._first:
+        """At most `size` bytes; none at the end."""
+        if self._at == self._first:
             data = b"["
-        elif at == self._last:
-            data = b"]"
+        elif self._at < self._last:
+            end = min(self._at + min(size, _READ_BYTES), self._last)
+            data = self._plain.read(self._at, end)
         else:
-            data = self._plain.read(at, min(at + size, at + _READ_BYTES, self._last))
+            data = b"]" if self._at == self._last else b""
         self._at += len(data)
-        return data if at <= self._last else b""
+        return data
 
     def seek(self, position: int, whence: int = 0) -> int:
+        """Go to `position` of the slice; DuckDB seeks from the start only."""
         self._at = self._first + position
         return position
 
     def tell(self) -> int:
+        """Position within the slice."""
         return self._at - self._first
 
     def close(self) -> None:
-        pass
+        """Do nothing: the trace stays open for the other slices."""
+
+
+def _slice_of(path: str) -> Slice:
+    start, _, end = path.rpartition("/")[2].partition("-")
+    return Slice(int(start), int(end))

@@ -1,0 +1,51 @@
+"""Cut the events of a growing file into slices of whole events."""
+
+from collections.abc import Iterator
+
+from tracekit.readers.boundary import next_boundary
+from tracekit.readers.layout import HOLD_BYTES, End, find_end
+from tracekit.readers.plain import Plain
+from tracekit.readers.slices import Slice
+
+SLICE_BYTES = 32 << 20
+_MIN_SLICE_BYTES = 1 << 20
+
+
+class Cutter:
+    """Slices of the events from `offset` on; `end` is known when all have been taken."""
+
+    end: End
+
+    def __init__(self, plain: Plain, offset: int, *, is_object: bool, n_parts: int) -> None:
+        self._plain = plain
+        self._offset = offset
+        self._is_object = is_object
+        self._n_parts = n_parts
+
+    def __iter__(self) -> Iterator[Slice]:
+        """Slices as soon as they are in the file; the last ones share what is left evenly."""
+        position = self._offset
+        while self._plain.reaches(position + SLICE_BYTES + HOLD_BYTES):
+            limit = position + SLICE_BYTES + HOLD_BYTES
+            end, following = next_boundary(self._plain, position + SLICE_BYTES, limit)
+            if following == limit:
+                break
+            yield Slice(position, end)
+            position = following
+        self.end = find_end(self._plain, position, is_object=self._is_object)
+        rest = Slice(position, self.end.offset)
+        yield from cut(self._plain, rest, self._even_size(rest))
+
+    def _even_size(self, rest: Slice) -> int:
+        rounds = -(-(rest.end - rest.start) // (self._n_parts * SLICE_BYTES))
+        size = -(-(rest.end - rest.start) // max(rounds * self._n_parts, 1))
+        return max(size, _MIN_SLICE_BYTES)
+
+
+def cut(plain: Plain, part: Slice, size: int) -> Iterator[Slice]:
+    """Smaller slices, of about `size` bytes each."""
+    position = part.start
+    while position < part.end:
+        end, following = next_boundary(plain, position + size, part.end)
+        yield Slice(position, end)
+        position = following

@@ -1,0 +1,115 @@
+"""Slices of a trace into the table `event`, each through the fastest lane that can read it.
+
+strict      DuckDB's JSON reader with every column typed
+lenient     the same, for slices that are JSON, with args as text
+piecewise   event by event, for slices that are not JSON
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import duckdb
+
+from tracekit.readers.cutting import cut
+from tracekit.readers.plain import Plain
+from tracekit.readers.salvage import Piece, pieces_of, repaired
+from tracekit.readers.slices import PROTOCOL, Slice, SliceFileSystem
+from tracekit.readers.statements import statement
+
+_SALVAGE_BYTES = 4 << 20
+"""Part of a slice that is taken apart in Python at a time."""
+
+_UNREADABLE = (duckdb.InvalidInputException, duckdb.ConversionException, duckdb.OutOfRangeException)
+
+
+@dataclass(slots=True)
+class Doubt:
+    """Kept events that something is wrong with: how many, and one of them."""
+
+    count: int = 0
+    example: str | None = None
+
+    def add(self, count: int, example: str | None) -> None:
+        """Count more of them."""
+        self.count += count
+        self.example = self.example or example
+
+    def __str__(self) -> str:
+        """For the ledger."""
+        return f"{self.count} events, such as {self.example}"
+
+
+class Lanes:
+    """Loads slices of one file; `repaired` and `untyped` tell what was wrong with kept events."""
+
+    def __init__(
+        self, con: duckdb.DuckDBPyConnection, plain: Plain, file_id: int, base_ns: int
+    ) -> None:
+        self.repaired = Doubt()
+        self.untyped = Doubt()
+        self._con = con
+        self._plain = plain
+        self._common = {"file_id": file_id, "base_ns": base_ns}
+        self._slices = SliceFileSystem(plain, file_id)
+        self._strict, self._lenient, self._piecewise = map(
+            statement, ("strict", "lenient", "piecewise")
+        )
+
+    def load(self, batch: Sequence[Slice]) -> None:
+        """Load some slices at once, on several threads."""
+        self._con.register_filesystem(self._slices)
+        try:
+            if not (self._took(self._strict, batch) or self._took(self._lenient, batch)):
+                self._load_apart(batch)
+        finally:
+            self._con.unregister_filesystem(PROTOCOL)
+
+    def _load_apart(self, batch: Sequence[Slice]) -> None:
+        for part in (small for large in batch for small in cut(self._plain, large, _SALVAGE_BYTES)):
+            if not self._took(self._lenient, [part]):
+                self._salvage(part)
+
+    def _took(self, source: str, batch: Sequence[Slice]) -> bool:
+        values = {"slices": [self._slices.url(part) for part in batch]}
+        try:
+            self._insert(source, values)
+        except _UNREADABLE:
+            return False
+        if source is self._lenient:
+            self._count_untyped(source, values)
+        return True
+
+    def _insert(self, source: str, values: dict[str, list[str]]) -> None:
+        self._con.execute(statement("load").replace("{source}", source), values | self._common)
+
+    def _count_untyped(self, source: str, values: dict[str, list[str]]) -> None:
+        faults = self._con.execute(
+            statement("faults").replace("{source}", source), values
+        ).fetchone()
+        assert faults is not None
+        self.untyped.add(*faults)
+
+    def _salvage(self, part: Slice) -> None:
+        pieces = pieces_of(self._plain.read(part.start, part.end), part.start)
+        is_valid = self._valid(pieces)
+        texts = [piece.text or "" for piece, valid in zip(pieces, is_valid, strict=True) if valid]
+        lost = []
+        for piece, event in repaired(pieces, is_valid):
+            if event is None:
+                lost.append(_example(piece))
+            else:
+                texts.append(event)
+                self.repaired.add(1, _example(piece))
+        self._insert(self._piecewise, {"texts": texts})
+        self._count_untyped(self._piecewise, {"texts": texts})
+        self._con.execute(statement("lost"), {"file_id": self._common["file_id"], "examples": lost})
+
+    def _valid(self, pieces: Sequence[Piece]) -> list[bool]:
+        texts = [piece.text for piece in pieces]
+        row = self._con.execute(statement("valid"), {"texts": texts}).fetchone()
+        assert row is not None
+        return list(row[0])
+
+
+def _example(piece: Piece) -> str:
+    return f"byte {piece.byte}: {piece.data[:200].decode('utf-8', 'replace')}"

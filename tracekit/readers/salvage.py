@@ -1,0 +1,82 @@
+"""The last lane: a slice that is not JSON, event by event."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tracekit.readers.boundary import BOUNDARY
+
+# A backslash that begins no escape of JSON: Windows paths (pytorch/kineto#336), lone surrogates.
+_RAW_BACKSLASH = re.compile(
+    r'\\(?:["\\/bfnrt]|u(?![dD][89a-fA-F])[0-9a-fA-F]{4}'
+    r"|u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|(\\)"
+)
+_DECODER = json.JSONDecoder(strict=False, parse_float=str)  # as text a time keeps every digit
+_MAX_JOINED = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Bytes between two boundaries, most often one event; `byte` is where they stand in the file.
+
+    `text` is None where they are no UTF-8.
+    """
+
+    byte: int
+    data: bytes
+    text: str | None
+
+
+def pieces_of(data: bytes, first_byte: int) -> list[Piece]:
+    """Take `data`, which begins at `first_byte` of the file, apart at its boundaries."""
+    matches = list(BOUNDARY.finditer(data))
+    starts = [0, *(match.end() for match in matches)]
+    ends = [*(match.start() + 1 for match in matches), len(data)]
+    parts = ((first_byte + a, data[a:b]) for a, b in zip(starts, ends, strict=True))
+    return [Piece(byte, part, _text(part)) for byte, part in parts]
+
+
+def repaired(
+    pieces: Sequence[Piece], is_valid: Sequence[bool]
+) -> Iterator[tuple[Piece, str | None]]:
+    """Each piece that is no JSON, with the event it holds as JSON; None where it is lost.
+
+    Repaired are control characters, bytes that are no UTF-8 and backslashes that escape nothing.
+    Pieces that a boundary within args has cut apart are joined, and come once.
+    """
+    index = 0
+    while index < len(pieces):
+        taken = 1
+        if not is_valid[index]:
+            event, taken = _decoded(pieces[index : index + _MAX_JOINED])
+            yield pieces[index], event
+        index += taken
+
+
+def _decoded(pieces: Sequence[Piece]) -> tuple[str | None, int]:
+    """First event of `pieces` and how many of them it takes; None and 1 where it is lost."""
+    text = ""
+    for taken, piece in enumerate(pieces, start=1):
+        text += ("," if text else "") + _RAW_BACKSLASH.sub(
+            _doubled, piece.data.decode("utf-8", "replace")
+        )
+        try:
+            return json.dumps(_DECODER.raw_decode(text)[0]), taken
+        except json.JSONDecodeError as error:
+            if error.pos < len(text.rstrip()):
+                break  # more text cannot help
+        except (ValueError, RecursionError):
+            break
+    return None, 1
+
+
+def _doubled(match: re.Match[str]) -> str:
+    return "\\\\" if match[1] else match[0]
+
+
+def _text(data: bytes) -> str | None:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None

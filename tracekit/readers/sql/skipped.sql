@@ -1,0 +1,15 @@
+-- The ledger's reasons of one file, counted from the events about to be deleted.
+-- Only a fault leaves an example behind, or the span of the profiler, which is not needed either.
+INSERT INTO ledger
+SELECT
+    $run,
+    file_id,
+    skip AS reason,
+    NULL AS events,
+    NULL AS kept,
+    count(*) AS skipped,
+    any_value(name) FILTER (skip <> 'profiler span') AS example,
+    example IS NOT NULL AS is_loss
+FROM event
+WHERE file_id = $file_id AND skip IS NOT NULL
+GROUP BY file_id, skip
