@@ -41,7 +41,7 @@ ops AS (
     GROUP BY ALL
 )
 SELECT
-    event.file_id, 'gpu' AS device_kind, event.kind AS activity_kind,
+    event.file_id, 'gpu' AS device_kind, event.kind::VARCHAR AS activity_kind,
     event.device, event.stream, event.start_ns, event.start_ns + event.dur_ns AS end_ns, event.name,
     CASE WHEN signature.category = 'collective_other'
         THEN coalesce(collective_category.category, signature.category) ELSE signature.category
