@@ -30,6 +30,8 @@
 --     number is unknown), times spec_decode's mean_acceptance_length where it checks drafts; NULL where unknown.
 --   annotation VARCHAR: the step's own annotation; NULL where it was cut without one.
 --   main_stream BIGINT: stream with most kernel time in the step; NULL without device work.
+--   longest_call VARCHAR: runtime call the host spent longest in; NULL where none took 100 us.
+--   longest_call_ns BIGINT: duration of that one call, ns.
 -- Limits: windows of neighbouring steps touch; work attributed to a step may overhang its window.
 
 WITH flagged AS (
@@ -74,6 +76,8 @@ SELECT
         ELSE coalesce(n_decode_reqs, 1) * CASE WHEN is_verify THEN mean_acceptance_length ELSE 1 END
     END AS expected_tokens,
     annotation,
-    main_stream
+    main_stream,
+    longest_call,
+    longest_call_ns
 FROM flagged
 LEFT JOIN acceptance ON acceptance.run = flagged.run

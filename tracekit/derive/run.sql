@@ -19,3 +19,7 @@ UPDATE run SET
         FROM file
         WHERE kind = 'trace'
     );
+
+-- Serving engines run their world as one tensor-parallel group unless they were told otherwise.
+UPDATE run SET tensor_parallel = world_size
+WHERE tensor_parallel IS NULL AND engine IN ('vllm', 'sglang');
