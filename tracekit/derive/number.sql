@@ -24,10 +24,21 @@ member AS (
     FROM sequence
     JOIN reference USING (dp, stage)
 ),
+-- Each step proposes the reference's steps before and after it, in both directions of looking back.
 proposed AS (
     SELECT DISTINCT member.file_id, member.ref_id, ref.k + nudge - member.k AS shift
     FROM member
     ASOF JOIN sequence AS ref ON member.ref_id = ref.file_id AND member.at_ns >= ref.at_ns
+    CROSS JOIN (VALUES (0), (1)) AS nudges (nudge)
+    WHERE is_same_host
+    UNION
+    SELECT DISTINCT pair.file_id, ref_id, pair.k - member.k - nudge
+    FROM (
+        SELECT members.file_id, ref.k, ref.at_ns
+        FROM sequence AS ref
+        JOIN (SELECT DISTINCT file_id, ref_id FROM member) AS members ON ref_id = ref.file_id
+    ) AS pair
+    ASOF JOIN member ON pair.file_id = member.file_id AND pair.at_ns >= member.at_ns
     CROSS JOIN (VALUES (0), (1)) AS nudges (nudge)
     WHERE is_same_host
     UNION
