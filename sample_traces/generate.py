@@ -9,8 +9,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from generator.dialects import DIALECTS, Size
+from generator.dialects import DIALECTS
 from generator.folder import write
+from generator.profiling import Size
 
 
 def main(arguments: list[str]) -> int:

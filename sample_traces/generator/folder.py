@@ -32,7 +32,7 @@ class Run:
     acceptance: Acceptance | None = None
     has_empty_steps: bool = False
     gpu: str = "NVIDIA H100 PCIe"
-    file_name: str = "dp{dp}_pp0_tp{rank}_dcp0_ep{rank}_rank{rank}"
+    file_name: str = "dp{dp}_pp0_tp{rank}_dcp0_ep{device}_rank{rank}.{stamp}.pt.trace.json.gz"
     process: str = "VLLM::Worker_TP{rank}"
     metadata: dict[str, object] = field(default_factory=dict)
 
@@ -67,9 +67,9 @@ def _context(run: Run) -> dict[str, object]:
 
 
 def _write_trace(run: Run, rank: Rank, folder: Path) -> None:
-    stem = run.file_name.format(rank=rank.rank, dp=rank.dp, pid=rank.pid)
     stamp = BASE_NS + rank.window_end + 7_000_000 + rank.device
-    path = folder / f"{stem}.{stamp}.pt.trace.json.gz"
+    about = {"rank": rank.rank, "dp": rank.dp, "pid": rank.pid, "device": rank.device}
+    path = folder / run.file_name.format(stamp=stamp, **about)
     head = json.dumps(_metadata(run, rank), indent=2)[:-2]
     events = [*_names(run, rank), *rank.host, *rank.device_events, *_window(rank)]
     tail = f'\n  ],\n  "traceName": "synthetic/{path.name}"\n}}\n'
@@ -126,6 +126,10 @@ def _window(rank: Rank) -> Iterable[str]:
     yield (
         f'{{"ph": "X", "cat": "Trace", "ts": {start}, "dur": {dur}, "pid": "Spans", '
         '"tid": "PyTorch Profiler", "name": "PyTorch Profiler (0)", "args": {"Op count": 0}}'
+    )
+    yield (
+        f'{{"ph": "X", "cat": "overhead", "name": "Activity Buffer Request", "pid": -1, "tid": 0, '
+        f'"ts": {rank.ts(rank.window_start + 90_000)}, "dur": 55.678}}'
     )
     yield (
         '{"name": "Iteration Start: PyTorch Profiler", "ph": "i", "s": "g", "pid": "Traces", '

@@ -6,22 +6,25 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from generator.kernels import COLLECTIVES, Work
+from generator.kernels import COLLECTIVES, Kernel, Work
 from generator.rank import MAIN_THREAD, Label, Rank, Step
 
 GRAPH_CALL_NS = 45_000
+RCCL_ARGS = ', "Collective name": "allreduce", "Group size": 2, "dtype": "BFloat16"'
+"""RCCL's Generic kernels tell the collective only here."""
 
 
 class Machine:
     """The ranks of one run; each call below emits on every active rank."""
 
-    def __init__(self, ranks: list[Rank], graph_call: str = "cudaGraphLaunch") -> None:
+    def __init__(self, ranks: list[Rank]) -> None:
         self.ranks = ranks
         self.active = ranks
-        self.graph_call = graph_call
+        self.calls: dict[str, str] = {}
+        self.kernels: dict[str, Kernel] = {}
         self.is_hidden = False
         self.hidden_link = "none"
-        self._scope_depth = 0
+        self._renamed: dict[Work, Work] = {}
 
     @contextmanager
     def only(self, ranks: list[Rank]) -> Iterator[None]:
@@ -90,12 +93,21 @@ class Machine:
     ) -> None:
         """Launch each item by a call of its own."""
         for item in items:
-            self._run([item], call, op, thread, graph=0, call_ns=4200)
+            name = "cudaMemsetAsync" if item.kernel.category == "memset" else call
+            self._run([item], name, op, thread, graph=0, call_ns=4200)
 
     def replay(self, graph: int, items: Sequence[Work]) -> None:
         """Replay a graph: one call, all its nodes with the call's correlation."""
         call_ns = GRAPH_CALL_NS + 120 * len(items)
-        self._run(items, self.graph_call, None, MAIN_THREAD, graph, call_ns)
+        self._run(items, "cudaGraphLaunch", None, MAIN_THREAD, graph, call_ns)
+
+    def runtime_call(self, name: str) -> None:
+        """A call that puts nothing on the device."""
+        for rank in self.active:
+            rank.correlation += 1
+            args = f'"cbid": 137, "correlation": {rank.correlation}'
+            rank.span("cuda_runtime", self.calls.get(name, name), rank.now, 2_300, args)
+            rank.now += 3_000
 
     def idle_host(self, ns: int) -> None:
         """Let the host do something else for a while, not quite equally long on all ranks."""
@@ -125,6 +137,9 @@ class Machine:
         call_ns: int,
     ) -> None:
         active, link = self.active, self.hidden_link if self.is_hidden else "launch"
+        call = self.calls.get(call, call)
+        if self.kernels:
+            items = [self._rename(item) for item in items]
         ready, externals, first_rows = [], [], []
         for rank in active:
             start, external = rank.call(call, op, call_ns, thread, self.is_hidden)
@@ -137,9 +152,18 @@ class Machine:
             for rank, start, end, external in zip(active, starts, ends, externals, strict=True):
                 rank.put(item, start, end, external, graph, node, link)
         for rank, first in zip(active, first_rows, strict=True):
-            rank.note_device_span(first)
+            if thread == MAIN_THREAD:
+                rank.note_device_span(first)
             if not self.is_hidden:
                 rank.arrow_end(first)
+
+    def _rename(self, item: Work) -> Work:
+        """The item with the kernel this platform has in its place."""
+        kernel = self.kernels.get(item.kernel.key)
+        if kernel and item not in self._renamed:
+            args = RCCL_ARGS if kernel.category == "all_reduce" else item.args
+            self._renamed[item] = replace(item, kernel=kernel, args=args)
+        return self._renamed.get(item, item)
 
 
 def _ends(ranks: list[Rank], item: Work, starts: list[int]) -> list[int]:

@@ -23,6 +23,9 @@ class Model:
         return work(self.all_reduce, self.transfer_us * (1 + 0.002 * (tokens - 1)), args=self.args)
 
 
+BIG_TILES = ("moe_w13_big", "moe_w2_big")
+
+
 def _moe_factor(tokens: int) -> float:
     """Marlin time over that of one token: experts touched grow almost linearly at first."""
     return min(384 * (1 - (1 - 8 / 384) ** tokens) / 8, 14.0) * 0.45 + 0.55
@@ -32,6 +35,7 @@ def target_pass(model: Model, tokens: int, is_prefill: bool = False) -> list[Wor
     """The target model's forward for `tokens` tokens, without its logits."""
     return [
         *embedding(model, tokens),
+        work("memset", 0.9, nbytes=8192),
         *(w for layer in range(model.layers) for w in _layer(model, layer, tokens, is_prefill)),
         work("norm_add", 3.6),
     ]
@@ -78,7 +82,7 @@ def _dense(model: Model, tokens: int) -> list[Work]:
 
 def _moe(model: Model, tokens: int) -> list[Work]:
     f = _moe_factor(tokens)
-    w13, w2 = model.moe
+    w13, w2 = model.moe if tokens <= 64 else BIG_TILES
     return [
         work("router", 3.0),
         work("gemm_gate_up", 4.0, AUX, joins=7),
@@ -117,7 +121,11 @@ def draft_before_attention(tokens: int, is_first: bool) -> list[Work]:
 
 def draft_attention() -> list[Work]:
     """The draft layer's attention."""
-    return [work("kv_flash", 1.7, eager=True), work("fa3", 9.0, eager=True)]
+    return [
+        work("rope", 1.6, eager=True),
+        work("kv_flash", 1.7, eager=True),
+        work("fa3", 9.0, eager=True),
+    ]
 
 
 def draft_after_attention(model: Model, tokens: int) -> list[Work]:

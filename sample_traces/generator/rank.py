@@ -92,7 +92,7 @@ class Rank:
         self.scopes: list[Scope] = []
         self.label = Label()
         self.window_start = self.window_end = 0
-        self.has_graph_ids = True
+        self.has_graph_ids = self.has_ops = True
         self._texts: dict[tuple[int, int], tuple[str, str, str]] = {}
         self._pinned: list[Work] = []
 
@@ -149,6 +149,7 @@ class Rank:
         self.correlation += 1 + int(12 * self.random())
         dur += int(dur * 0.4 * self.random())
         start = self.now + 2600 + int(2500 * self.random())
+        op = op if self.has_ops else None
         external = self.next_external() if op else 0
         if op:
             op_args = f'"External id": {external}, "Record function id": 0, "Ev Idx": {external}'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 
 from generator.batch import Acceptance, Batch, annotation, step_of
@@ -18,6 +18,7 @@ from generator.model import (
     pieces,
     target_pass,
 )
+from generator.rank import Label
 
 DRAFT_GRAPHS = 1 << 24
 """Graph ids of the drafter start here."""
@@ -28,7 +29,8 @@ class V1Options:
     """How a version of the V1 runner is set up.
 
     scopes: none, new (0.11.1+), 0.10 or 0.11. form: of the step's annotation, see
-    `annotation`. graphs: full, piecewise or eager. method: none, eagle or ngram.
+    `annotation`. graphs: full, piecewise or eager. method: none, eagle or ngram. In
+    `lost_step` the trace lacks two launch calls.
     """
 
     scopes: str = "none"
@@ -38,7 +40,12 @@ class V1Options:
     num_tokens: int = 3
     has_prepare_kernels: bool = True
     is_async: bool = True
+    drafts_last: bool = False
     has_nccl_scopes: bool = False
+    has_eplb: bool = False
+    is_random: bool = False
+    copies_lengths_out: bool = False
+    lost_step: int | None = None
     logits_args: str = ""
     model: Model = field(default_factory=Model)
 
@@ -56,6 +63,8 @@ class V1Runner:
         """One engine step; before the profiler runs where `number` is negative."""
         m, o = self.m, self.o
         m.wait_until(self._ready[0 if o.is_async else 1] + 90_000)
+        if not batch.tokens:
+            m.wait_until(max(max(rank.free.values()) for rank in m.active) + 150_000)
         m.begin_step(number, step_of(batch, o.form))
         name = annotation(batch, o.form)
         if name:
@@ -67,7 +76,7 @@ class V1Runner:
         if batch.tokens:
             self._sample_tokens(number, batch)
         m.end_step(number)
-        m.idle_host(60_000)
+        m.idle_host(60_000 if batch.tokens else 400_000)
 
     @contextmanager
     def _part(self, number: int, scope: str, phase: str, source: str) -> Iterator[None]:
@@ -88,19 +97,32 @@ class V1Runner:
     def _execute_model(self, number: int, batch: Batch) -> None:
         m, o = self.m, self.o
         m.python_frames("gpu_worker.py(747): execute_model", "gpu_model_runner.py(3758): run")
+        m.runtime_call("cudaEventSynchronize")
         m.idle_host(40_000)
         if not batch.tokens:
             return
         target = "verify" if batch.drafts else "forward"
         if o.form != "none":
+            if number == o.lost_step:
+                self._lose_copy(number)
             with m.label("prepare", "span"):
                 m.launch(work("htod", 1.1, nbytes=512), call="cudaMemcpyAsync", op="aten::copy_")
         with self._part(number, "preprocess", "prepare", "span"):
             self._prepare(batch)
         with self._part(number, "forward", target, "span"):
-            self._forward(batch)
+            self._forward(number, batch)
         with self._part(number, "postprocess", target, "span"):
             self._logits(batch.decode_tokens + batch.prefill_reqs, "index")
+
+    def _lose_copy(self, number: int) -> None:
+        """A copy between two steps whose call is not in the trace: it belongs to neither."""
+        m = self.m
+        for rank in m.active:
+            rank.label = Label()
+        with m.hide_launches("none"):
+            m.launch(work("htod", 1.4, nbytes=96), call="cudaMemcpyAsync", op="aten::copy_")
+        for rank in m.active:
+            rank.label = Label(number)
 
     def _prepare(self, batch: Batch) -> None:
         m = self.m
@@ -112,11 +134,14 @@ class V1Runner:
         if self.o.form in ("context", "detailed"):
             m.launch(work("compute_slot_mapping", 1.9), call="cuLaunchKernelEx")
         m.launch(work("mla_metadata", 2.4), op="_flashmla_C::get_mla_metadata")
+        if self.o.copies_lengths_out:
+            copy = work("dtoh", 1.2, nbytes=64)
+            m.launch(copy, call="cudaMemcpyAsync", op="aten::copy_")
         if batch.drafts:
             m.launch(work("index", 2.2), op="aten::index")
         m.idle_host(60_000)
 
-    def _forward(self, batch: Batch) -> None:
+    def _forward(self, number: int, batch: Batch) -> None:
         is_prefill = batch.prefill_tokens > 0
         key = (batch.tokens, is_prefill)
         if key not in self._pass:
@@ -128,42 +153,53 @@ class V1Runner:
         elif self.o.graphs == "eager":
             self._eager(items)
         else:
-            self._piecewise(graph, items)
+            self._piecewise(graph, items, number == self.o.lost_step)
 
     def _eager(self, items: list[Work]) -> None:
-        for item in items:
-            self._one(item)
+        m = self.m
+        with m.host_op("Torch-Compiled Region: 0/0"), m.scope("## Call CompiledFxGraph f4k2 ##"):
+            m.launch(items[0], call="cuLaunchKernelEx")
+        for item in items[1:]:
+            self._collective(item, "nccl:all_reduce", "c10d::allreduce_")
 
-    def _one(self, item: Work) -> None:
-        if self.o.has_nccl_scopes and item.kernel.impl == "nccl":
-            with self.m.scope("nccl:all_reduce"):
-                self.m.launch(item, op="c10d::allreduce_")
-        else:
+    def _collective(self, item: Work, scope: str, op: str) -> None:
+        """Launch the item; NCCL's annotation is around it where torch.distributed calls it."""
+        if item.kernel.impl != "nccl":
             self.m.launch(item, op=f"vllm::{item.kernel.category}")
+        elif self.o.has_nccl_scopes:
+            with self.m.scope(scope):
+                self.m.launch(item, op=op)
+        else:
+            self.m.launch(item)
 
-    def _piecewise(self, graph: int, items: list[Work]) -> None:
+    def _piecewise(self, graph: int, items: list[Work], is_lossy: bool) -> None:
+        m, op = self.m, "vllm::unified_mla_attention_with_output"
         for number, piece in enumerate(pieces(items)):
-            if piece[0].eager:
-                self.m.launch(*piece, op="vllm::unified_mla_attention_with_output")
+            if not piece[0].eager:
+                m.replay(graph + number, piece)
+            elif is_lossy and number < 4:
+                with m.hide_launches("order"):
+                    m.launch(piece[0], op=op)
+                m.launch(*piece[1:], op=op)
             else:
-                self.m.replay(graph + number, piece)
+                m.launch(*piece, op=op)
 
     def _logits(self, rows: int, select: str) -> None:
         m = self.m
         m.launch(work(select, 2.3), op="aten::index")
         m.launch(work("gemm_lm_head", 96.0 + rows), op="aten::mm")
         gather = work("ag_nccl", 17.0 + 2 * rows, args=self.o.logits_args)
-        m.launch(gather, op="c10d::_allgather_base_")
+        self._collective(gather, "nccl:_all_gather_base", "c10d::_allgather_base_")
 
     def _sample_tokens(self, number: int, batch: Batch) -> None:
         o = self.o
         if o.method == "none":
             parts = ["sample", "bookkeep", "output"]
-        elif o.method == "ngram" or o.scopes == "0.10":
+        elif o.method == "ngram" or o.scopes == "0.10" or o.drafts_last:
             parts = ["sample", "bookkeep", "draft", "output"]
         else:
             parts = ["sample", "draft", "bookkeep", "output"]
-        for part in parts:
+        for part in [*parts, *(["eplb"] if o.has_eplb else [])]:
             getattr(self, f"_{part}")(number, batch)
 
     def _sample(self, number: int, batch: Batch) -> None:
@@ -174,11 +210,21 @@ class V1Runner:
             if batch.drafts:
                 per_request = batch.drafts // batch.decode_reqs
                 self._count(number, [per_request] * batch.decode_reqs)
-                m.launch(work("argmax", 24.0), op="aten::argmax")
-                m.launch(work("expand", 1.6), call="cuLaunchKernelEx")
-                m.launch(work("rejection_greedy_sample", 3.1), call="cuLaunchKernelEx")
+                self._reject()
             else:
                 m.launch(work("argmax", 14.0), op="aten::argmax")
+
+    def _reject(self) -> None:
+        m, triton = self.m, "cuLaunchKernelEx"
+        if self.o.is_random:
+            m.launch(work("expand", 1.6), call=triton)
+            m.launch(work("softmax", 9.0), op="aten::softmax")
+            m.launch(work("exponential", 7.0), op="aten::exponential_")
+            m.launch(work("sample_recovered_tokens", 11.0), call=triton)
+            m.launch(work("rejection_random_sample", 3.3), call=triton)
+        else:
+            m.launch(work("argmax", 24.0), op="aten::argmax")
+            m.launch(work("rejection_greedy_sample", 3.1), call=triton)
 
     def _count(self, number: int, lengths: list[int]) -> None:
         if number >= 0:
@@ -207,6 +253,10 @@ class V1Runner:
             m.launch(work("argmax", 6.0), op="aten::argmax")
             if k + 1 < self.o.num_tokens and self.o.has_prepare_kernels:
                 m.launch(work("eagle_step_slot_mapping_metadata", 1.8), call="cuLaunchKernelEx")
+        if self.o.drafts_last or self.o.scopes == "0.10":
+            # the scope decides where there is one, else it is an output copy like any other
+            with m.label("other", "kernels") if self.o.scopes == "none" else nullcontext():
+                self._copy_out(batch)
 
     def _draft_pieces(self, tokens: int, is_first: bool) -> None:
         m, graph = self.m, DRAFT_GRAPHS + 4 * tokens + 2 * is_first
@@ -232,6 +282,10 @@ class V1Runner:
             with self._part(number, "ModelRunnerOutput", "other", "kernels"):
                 m.idle_host(9_000)
         self._ready = [self._ready[1], max(rank.output_ready() for rank in m.active)]
+
+    def _eplb(self, number: int, batch: Batch) -> None:
+        with self._part(number, "eplb", "other", "kernels"):
+            self.m.launch(work("dtod", 6.0, nbytes=4096), call="cudaMemcpyAsync", op="aten::copy_")
 
     def _copy_out(self, batch: Batch) -> None:
         copy = work("dtoh", 1.5, COPY, joins=MAIN, nbytes=8 * max(1, batch.tokens))

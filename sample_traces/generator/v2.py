@@ -99,7 +99,8 @@ class V2Runner:
         with m.label("sample", "kernels"):
             m.launch(work("cast", 2.6), op="aten::_to_copy")
             if self.o.has_top_p:
-                m.launch(work("temperature", 2.8), work("topk_topp", 38.0), call=TRITON)
+                m.launch(work("penalties", 4.0), work("temperature", 2.8), call=TRITON)
+                m.launch(work("topk_topp", 38.0), call=TRITON)
             if batch.drafts:
                 self._reject(number, batch)
             else:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 GENERATE = Path(__file__).resolve().parents[2] / "sample_traces" / "generate.py"
+STORY = ("story_baseline", "story_eagle3")
 
 
 def run_generator(out, *arguments):
@@ -28,17 +29,36 @@ class Folder:
         with (self.path / "truth" / f"{name}.csv").open() as file:
             return list(csv.DictReader(file))
 
+    def catalogue(self):
+        """Names the generator can emit."""
+        text = (GENERATE.parent / "generator" / "kernels.tsv").read_text()
+        return {line.split("\t")[3] for line in text.splitlines()} - {"name"}
+
     def traces(self):
         paths = sorted((self.path / "traces").iterdir())
         return [json.loads(gzip.decompress(p.read_bytes()), parse_float=Decimal) for p in paths]
 
 
-@pytest.fixture(scope="session")
-def runs(tmp_path_factory):
-    """Every dialect, seed 1, by name."""
-    out = tmp_path_factory.mktemp("generated")
-    run_generator(out)
+def folders(out):
     return {path.name: Folder(path) for path in out.iterdir()}
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory, names):
+    """Every dialect by name; the story's two with two ranks and steps, to be read in full."""
+    out = tmp_path_factory.mktemp("generated")
+    small = [name for name in names if name not in STORY]
+    run_generator(out, *(f"--dialect={name}" for name in small))
+    run_generator(out, *(f"--dialect={name}" for name in STORY), "--ranks=2", "--steps=2")
+    return folders(out)
+
+
+@pytest.fixture(scope="session")
+def stories(tmp_path_factory):
+    """The story's two runs in full, by name."""
+    out = tmp_path_factory.mktemp("stories")
+    run_generator(out, *(f"--dialect={name}" for name in STORY))
+    return folders(out)
 
 
 @pytest.fixture(scope="session")
