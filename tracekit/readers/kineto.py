@@ -166,7 +166,7 @@ def _doubts(plain: Plain, lanes: Lanes, end: End, is_whole: bool) -> Iterator[tu
         yield "compressed data cut off", f"byte {plain.size} is the last"
     elif not end.is_closed:
         yield "events cut off", f"the file ends at byte {plain.size}, before its array does"
-    if not is_whole:
+    if end.is_closed and not is_whole:
         yield "metadata not JSON", "of it, only the clock's base and the rank are used"
     if lanes.repaired.count:
         yield "repaired text", str(lanes.repaired)

@@ -12,7 +12,7 @@ import duckdb
 
 from tracekit.readers.cutting import cut
 from tracekit.readers.plain import Plain
-from tracekit.readers.salvage import Piece, pieces_of, repaired
+from tracekit.readers.salvage import Piece, events_of, pieces_of
 from tracekit.readers.slices import PROTOCOL, Slice, SliceFileSystem
 from tracekit.readers.statements import statement
 
@@ -91,15 +91,12 @@ class Lanes:
 
     def _salvage(self, part: Slice) -> None:
         pieces = pieces_of(self._plain.read(part.start, part.end), part.start)
-        is_valid = self._valid(pieces)
-        texts = [piece.text or "" for piece, valid in zip(pieces, is_valid, strict=True) if valid]
-        lost = []
-        for piece, event in repaired(pieces, is_valid):
-            if event is None:
-                lost.append(_example(piece))
-            else:
-                texts.append(event)
-                self.repaired.add(1, _example(piece))
+        events = list(events_of(pieces, self._valid(pieces)))
+        texts = [event.text for event in events if event.text is not None]
+        lost = [event.piece.shown() for event in events if event.text is None]
+        for event in events:
+            if event.text is not None and event.is_repaired:
+                self.repaired.add(1, event.piece.shown())
         self._insert(self._piecewise, {"texts": texts})
         self._count_untyped(self._piecewise, {"texts": texts})
         self._con.execute(statement("lost"), {"file_id": self._common["file_id"], "examples": lost})
@@ -109,7 +106,3 @@ class Lanes:
         row = self._con.execute(statement("valid"), {"texts": texts}).fetchone()
         assert row is not None
         return list(row[0])
-
-
-def _example(piece: Piece) -> str:
-    return f"byte {piece.byte}: {piece.data[:200].decode('utf-8', 'replace')}"

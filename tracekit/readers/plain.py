@@ -7,17 +7,18 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import BinaryIO
 
 import zstandard
-from isal import igzip, igzip_lib
+from isal import isal_zlib
 
 from tracekit.errors import TraceFormatError, TracekitError
 
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
+_PACKED_BYTES = 1 << 18
 _CHUNK_BYTES = 4 << 20
-_CORRUPT = (zlib.error, igzip_lib.IsalError, gzip.BadGzipFile, zstandard.ZstdError)
+_CORRUPT = (zlib.error, isal_zlib.IsalError, gzip.BadGzipFile, zstandard.ZstdError)
 
 
 class Plain:
@@ -90,24 +91,26 @@ def opened(path: Path, shown: str, scratch: Path) -> Iterator[Plain]:
         magic = file.read(4)
         file.seek(0)
         if magic.startswith(_GZIP):
-            packed: IO[bytes] = igzip.open(file, "rb")  # type: ignore[no-untyped-call]
+            chunks = _gunzipped(file)
         elif magic == _ZSTD:
-            packed = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+            chunks = _unzstd(file)
         else:
             yield Plain(file.fileno(), shown, os.fstat(file.fileno()).st_size, is_whole=True)
             return
         with (scratch / "inflated.json").open("w+b") as target:
             Path(target.name).unlink()  # the open file lives on, and no crash leaves it behind
-            with _Inflater(file, packed, target, shown) as plain:
+            with _Inflater(file, chunks, target, shown) as plain:
                 yield plain
 
 
 class _Inflater:
     """Inflates in a thread; as a context manager it gives the growing plain file."""
 
-    def __init__(self, file: BinaryIO, packed: IO[bytes], target: BinaryIO, shown: str) -> None:
+    def __init__(
+        self, file: BinaryIO, chunks: Iterator[bytes], target: BinaryIO, shown: str
+    ) -> None:
         self._file = file
-        self._packed = packed
+        self._chunks = chunks
         self._target = target
         self._plain = Plain(target.fileno(), shown)
         self._stop = threading.Event()
@@ -137,12 +140,37 @@ class _Inflater:
 
     def _copy(self) -> None:
         size = 0
-        while not self._stop.is_set() and (chunk := self._packed.read(_CHUNK_BYTES)):
+        for chunk in self._chunks:
             self._target.write(chunk)
             self._target.flush()
             size += len(chunk)
             self._plain.grow(size, self._file.tell())
+            if self._stop.is_set():
+                break
 
     def _at_end(self, what: str) -> str:
         plain = self._plain
         return f"{plain.shown}: byte {self._target.tell()}: {what}; copy the file again"
+
+
+def _gunzipped(file: BinaryIO) -> Iterator[bytes]:
+    """All that the members of a .gz hold, in chunks; what follows the last one is left out.
+
+    Raises EOFError behind the last byte where the file is cut off: isal's own file object
+    gives none of a chunk then.
+    """
+    data = file.read(_PACKED_BYTES)
+    while data.startswith(_GZIP):
+        member = isal_zlib.decompressobj(wbits=31)
+        while not member.eof:
+            if not data:
+                raise EOFError
+            yield member.decompress(data, _CHUNK_BYTES)
+            data = member.unused_data if member.eof else member.unconsumed_tail
+            data = data or file.read(_PACKED_BYTES)
+
+
+def _unzstd(file: BinaryIO) -> Iterator[bytes]:
+    reader = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+    while chunk := reader.read(_CHUNK_BYTES):
+        yield chunk

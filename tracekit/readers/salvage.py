@@ -12,7 +12,9 @@ _RAW_BACKSLASH = re.compile(
     r'\\(?:["\\/bfnrt]|u(?![dD][89a-fA-F])[0-9a-fA-F]{4}'
     r"|u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|(\\)"
 )
+_NO_NUMBER = re.compile(r"(:\s*)(?:N/A|-?inf|-?nan)(?=\s*[,}])")  # pytorch/kineto PR#128, #105
 _DECODER = json.JSONDecoder(strict=False, parse_float=str)  # as text a time keeps every digit
+_ENDS = re.compile(r"[\s,]*(?:\]|$)")  # with its piece, or with the array
 _MAX_JOINED = 16
 
 
@@ -27,6 +29,19 @@ class Piece:
     data: bytes
     text: str | None
 
+    def shown(self) -> str:
+        """Place and text, for the ledger."""
+        return f"byte {self.byte}: {self.data[:200].decode('utf-8', 'replace')}"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An event as JSON, and the piece it begins with; None where it is lost."""
+
+    piece: Piece
+    text: str | None
+    is_repaired: bool
+
 
 def pieces_of(data: bytes, first_byte: int) -> list[Piece]:
     """Take `data`, which begins at `first_byte` of the file, apart at its boundaries."""
@@ -37,20 +52,19 @@ def pieces_of(data: bytes, first_byte: int) -> list[Piece]:
     return [Piece(byte, part, _text(part)) for byte, part in parts]
 
 
-def repaired(
-    pieces: Sequence[Piece], is_valid: Sequence[bool]
-) -> Iterator[tuple[Piece, str | None]]:
-    """Each piece that is no JSON, with the event it holds as JSON; None where it is lost.
+def events_of(pieces: Sequence[Piece], is_valid: Sequence[bool]) -> Iterator[Event]:
+    """The events that the pieces hold, given which of them are JSON.
 
-    Repaired are control characters, bytes that are no UTF-8 and backslashes that escape nothing.
-    Pieces that a boundary within args has cut apart are joined, and come once.
+    Repaired are control characters, bytes that are no UTF-8, backslashes that escape nothing and
+    numbers that are none. Pieces that a boundary within args has cut apart are joined.
     """
     index = 0
     while index < len(pieces):
-        taken = 1
-        if not is_valid[index]:
-            event, taken = _decoded(pieces[index : index + _MAX_JOINED])
-            yield pieces[index], event
+        piece = pieces[index]
+        text, taken = (
+            (piece.text, 1) if is_valid[index] else _decoded(pieces[index : index + _MAX_JOINED])
+        )
+        yield Event(piece, text, is_repaired=not is_valid[index] and taken == 1)
         index += taken
 
 
@@ -58,17 +72,20 @@ def _decoded(pieces: Sequence[Piece]) -> tuple[str | None, int]:
     """First event of `pieces` and how many of them it takes; None and 1 where it is lost."""
     text = ""
     for taken, piece in enumerate(pieces, start=1):
-        text += ("," if text else "") + _RAW_BACKSLASH.sub(
-            _doubled, piece.data.decode("utf-8", "replace")
-        )
+        text += ("," if text else "") + _mended(piece.data.decode("utf-8", "replace"))
         try:
-            return json.dumps(_DECODER.raw_decode(text)[0]), taken
+            event, end = _DECODER.raw_decode(text)
+            return (json.dumps(event), taken) if _ENDS.match(text, end) else (None, 1)
         except json.JSONDecodeError as error:
             if error.pos < len(text.rstrip()):
                 break  # more text cannot help
         except (ValueError, RecursionError):
             break
     return None, 1
+
+
+def _mended(text: str) -> str:
+    return _NO_NUMBER.sub(r"\1null", _RAW_BACKSLASH.sub(_doubled, text))
 
 
 def _doubled(match: re.Match[str]) -> str:

@@ -2,7 +2,7 @@
 SELECT event.* EXCLUDE (args), args_as_text(event.args) AS args
 FROM (
     SELECT json_transform(
-        unnest($texts),
+        unnest($texts::VARCHAR[]),
         '{
             "ph": "VARCHAR",
             "cat": "VARCHAR",
