@@ -198,6 +198,7 @@ def eagle3(con, run):
             row = {**row, "category": "all_reduce", "n": 2, "sum_ns": us(100)}
             if phase != "sample":
                 add(con, "step_category", run, busy_ns=us(100), exposed_ns=us(100), **row)
+    add(con, "file", run, file_id=1, path="notes.bin", kind="other")
     _counters(con, run)
 
 

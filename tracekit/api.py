@@ -78,10 +78,16 @@ def _ingest(
     )
     with building as scratch:
         _fill(scratch, inputs, rules, progress)
-    (row,) = Database(db).report("run_list", run=inputs.name).dicts()
-    counts = {name: row[name] for name in ("n_ranks", "n_activities", "n_steps", "n_lost")}
-    seconds = time.perf_counter() - began
-    return IngestSummary(run=inputs.name, db=db, seconds=seconds, **counts)  # type: ignore[arg-type]
+    (row,) = Database(db).report("run_list", run=inputs.name).records()
+    return IngestSummary(
+        run=inputs.name,
+        db=db,
+        n_ranks=row.n_ranks,
+        n_activities=row.n_activities,
+        n_steps=row.n_steps,
+        n_lost=row.n_lost,
+        seconds=time.perf_counter() - began,
+    )
 
 
 def _fill(

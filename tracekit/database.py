@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 DATABASE_VARIABLE = "TRACEKIT_DB"
 DEFAULT_DATABASE = "tracekit.duckdb"
+
+NAMED = 12
+"""Runs an error names."""
 
 Parameters = Mapping[str, Value] | Sequence[Value]
 Row = tuple[object, ...]
@@ -46,9 +50,9 @@ class Result:
         """All rows as tuples."""
         return list(self)
 
-    def dicts(self) -> list[dict[str, object]]:
-        """All rows by column name."""
-        return [dict(zip(self.columns, row, strict=True)) for row in self]
+    def records(self) -> list[SimpleNamespace]:
+        """All rows with their columns as attributes: `row.busy_ns`."""
+        return [SimpleNamespace(**dict(zip(self.columns, row, strict=True))) for row in self]
 
     def df(self) -> "pandas.DataFrame":
         """All rows as a pandas DataFrame.
@@ -109,8 +113,8 @@ class Database:
         return self.sql(query.sql, query.bind(params))
 
     def runs(self) -> list[str]:
-        """Names of all runs, in the order they were captured."""
-        return [str(row[0]) for row in self.report("run_list")]
+        """Names of all runs, in alphabetical order."""
+        return [str(row[0]) for row in self.sql("SELECT run FROM run ORDER BY run")]
 
     def run_name(self, name: Value = None) -> str:
         """`name` if there is such a run; of a database with one run, that run for None.
@@ -175,6 +179,10 @@ def _no_run(name: Value, runs: list[str], db: Path) -> str:
     if not runs:
         return f"{db}: no run in it; add one with `tracekit ingest PATH`"
     if name is None:
-        return f"{db}: {len(runs)} runs in it; name one of: {', '.join(runs)}"
+        return f"{db}: {len(runs)} runs in it; name one of: {_some(runs)}"
     close = get_close_matches(str(name), runs, n=len(runs), cutoff=0.0)
-    return f"{name}: no such run in {db}; there are: {', '.join(close)}"
+    return f"{name}: no such run in {db}; there are: {_some(close)}"
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:NAMED]) + (", ..." if len(names) > NAMED else "")

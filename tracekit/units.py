@@ -9,17 +9,17 @@ _UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"))
 
 def ms(ns: float | None, digits: int = 2) -> str:
     """Milliseconds without the unit, for a column headed `ms`."""
-    return MISSING if ns is None else f"{ns / 1e6:,.{digits}f}"
+    return MISSING if ns is None else f"{_rounded(ns / 1e6, digits):,.{digits}f}"
 
 
 def us(ns: float | None, digits: int = 1) -> str:
     """Microseconds without the unit, for a column headed `us`."""
-    return MISSING if ns is None else f"{ns / 1e3:,.{digits}f}"
+    return MISSING if ns is None else f"{_rounded(ns / 1e3, digits):,.{digits}f}"
 
 
 def percent(ratio: float | None, digits: int = 1) -> str:
     """Per cent without the sign, of a ratio where 1 is the whole."""
-    return MISSING if ratio is None else f"{ratio * 100:.{digits}f}"
+    return MISSING if ratio is None else f"{_rounded(ratio * 100, digits):.{digits}f}"
 
 
 def duration(ns: float | None) -> str:
@@ -31,6 +31,10 @@ def duration(ns: float | None) -> str:
         if abs(ns) >= size * 0.9995:
             return f"{_three_digits(ns / size)} {unit}"
     return f"{ns:.0f} ns"
+
+
+def _rounded(value: float, digits: int) -> float:
+    return round(value, digits) + 0.0  # no "-0.0"
 
 
 def _three_digits(value: float) -> str:

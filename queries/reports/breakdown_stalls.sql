@@ -1,4 +1,4 @@
--- Steps in which the host stalled: one gap, with nothing queued on the device, is most of the step.
+-- Stalls of the host: the device did nothing for most of a step, or for long before its work began.
 --
 -- Answers: is a long step slow work, or a host that did nothing for a while?
 -- Grain: one row per (dp, step) with a stall, longest first.
@@ -10,65 +10,112 @@
 -- Columns:
 --   dp INTEGER: data-parallel engine.
 --   step INTEGER: step.
---   dur_ns BIGINT: duration of the step on the rank with the longest stall.
---   stall_ns BIGINT: its longest gap on the device that began before the next activity was launched.
---   rest_ns BIGINT: duration of the step less the stall.
---   rank INTEGER: the rank; NULL where unknown.
---   n_ranks BIGINT: ranks that stall in the step.
---   before VARCHAR: name of the activity that ended the gap.
--- Limits: a gap counts from half of the step and 1 ms; needs launch calls in the trace.
+--   stall_ns BIGINT: its longest gap on the device, on the rank where it is longest.
+--   is_in_step BOOLEAN: true where the gap is in the step's window, false where it lies before it.
+--   dur_ns BIGINT: duration of the step's window on that rank.
+--   rest_ns BIGINT: what dur_ns is without the stall.
+--   rank INTEGER: that rank; NULL where unknown.
+--   n_ranks BIGINT: ranks with a stall in the step.
+--   host_call VARCHAR: the runtime call the host was longest in meanwhile; NULL where it was in none.
+--   host_call_ns BIGINT: time of the gap it was in that call.
+-- Limits: a gap counts from half of the step and 1 ms on, if nothing was queued (the next activity was launched after
+--     the gap began) or the host sat in one call for half of it. Needs launch calls in the trace.
 
-WITH suspects AS (
-    SELECT dp, rank, step, start_ns, dur_ns
+WITH chosen AS (
+    SELECT
+        dp, rank, step, start_ns, dur_ns, starved_ns,
+        greatest(dur_ns / 2, 1_000_000) AS long_ns,
+        min(start_ns) OVER (PARTITION BY dp, rank) AS first_step_ns
     FROM steps
     WHERE run = $run
-        AND ($rank IS NULL OR rank = $rank)
+    QUALIFY ($rank IS NULL OR rank = $rank)
         AND CASE
             WHEN $step IS NULL
                 THEN is_measured AND kind = coalesce($kind, (SELECT main_kind FROM runs WHERE run = $run))
             ELSE step = $step AND dur_ns IS NOT NULL
         END
-        AND starved_ns >= greatest(dur_ns / 2, 1_000_000)
+),
+
+-- Before the first window of a rank lies what its first step did ahead of its first kernel.
+spans AS (
+    SELECT
+        chosen.*,
+        CASE WHEN start_ns = first_step_ns THEN least(start_ns, first_ns) ELSE start_ns END AS begin_ns
+    FROM chosen
+    LEFT JOIN (
+        SELECT dp, rank, step, min(start_ns) AS first_ns
+        FROM activity
+        WHERE run = $run
+        GROUP BY dp, rank, step
+    ) AS firsts
+        ON firsts.dp = chosen.dp AND firsts.rank IS NOT DISTINCT FROM chosen.rank AND firsts.step = chosen.step
+),
+
+suspects AS (
+    SELECT *
+    FROM spans
+    WHERE starved_ns >= long_ns OR start_ns - begin_ns >= long_ns
 ),
 
 -- The next step's first kernel is in: a stall often ends a step.
 gaps AS (
     SELECT
-        suspects.dp,
-        suspects.rank,
-        suspects.step,
-        suspects.dur_ns,
-        activity.name AS before,
+        suspects.*,
+        activity.file_id,
         activity.launch_ns,
-        activity.start_ns,
+        activity.start_ns AS end_ns,
         max(activity.start_ns + activity.dur_ns) OVER (
             PARTITION BY suspects.dp, suspects.rank, suspects.step
             ORDER BY activity.start_ns, activity.activity_id
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-        ) AS end_ns
+        ) AS gap_ns
     FROM suspects
     INNER JOIN activity
         ON activity.dp = suspects.dp
         AND activity.rank IS NOT DISTINCT FROM suspects.rank
-        AND activity.start_ns BETWEEN suspects.start_ns AND suspects.start_ns + suspects.dur_ns
+        AND activity.start_ns BETWEEN suspects.begin_ns AND suspects.start_ns + suspects.dur_ns
     WHERE activity.run = $run
+    QUALIFY activity.start_ns - gap_ns >= long_ns
+),
+
+calls AS (
+    SELECT
+        gaps.dp, gaps.rank, gaps.step, gaps.gap_ns,
+        max_by(name, least(end_ns, host_call.start_ns + host_call.dur_ns) - greatest(gap_ns, host_call.start_ns))
+            AS host_call,
+        max(least(end_ns, host_call.start_ns + host_call.dur_ns) - greatest(gap_ns, host_call.start_ns))
+            AS host_call_ns
+    FROM gaps
+    INNER JOIN host_call
+        ON host_call.file_id = gaps.file_id
+        AND host_call.start_ns < gaps.end_ns
+        AND host_call.start_ns + host_call.dur_ns > gaps.gap_ns
+    WHERE host_call.run = $run
+    GROUP BY ALL
 ),
 
 stalls AS (
-    SELECT dp, rank, step, dur_ns, before, start_ns - end_ns AS stall_ns
+    SELECT gaps.*, end_ns - gaps.gap_ns AS stall_ns, host_call, host_call_ns
     FROM gaps
-    WHERE launch_ns > end_ns AND start_ns - end_ns >= greatest(dur_ns / 2, 1_000_000)
+    LEFT JOIN calls
+        ON calls.dp = gaps.dp
+        AND calls.rank IS NOT DISTINCT FROM gaps.rank
+        AND calls.step = gaps.step
+        AND calls.gap_ns = gaps.gap_ns
+    WHERE launch_ns > gaps.gap_ns OR host_call_ns >= (end_ns - gaps.gap_ns) / 2
 )
 
 SELECT
     dp,
     step,
-    first(dur_ns ORDER BY stall_ns DESC) AS dur_ns,
-    max(stall_ns) AS stall_ns,
-    first(dur_ns - stall_ns ORDER BY stall_ns DESC) AS rest_ns,
-    first(rank ORDER BY stall_ns DESC) AS rank,
-    count(DISTINCT coalesce(rank, -1)) AS n_ranks,
-    first(before ORDER BY stall_ns DESC) AS before
+    stall_ns,
+    gap_ns >= start_ns AS is_in_step,
+    dur_ns,
+    CASE WHEN is_in_step THEN dur_ns - stall_ns ELSE dur_ns END AS rest_ns,
+    rank,
+    count(DISTINCT coalesce(rank, -1)) OVER (PARTITION BY dp, step) AS n_ranks,
+    host_call,
+    host_call_ns
 FROM stalls
-GROUP BY dp, step
+QUALIFY row_number() OVER (PARTITION BY dp, step ORDER BY stall_ns DESC, rank, gap_ns) = 1
 ORDER BY stall_ns DESC, dp, step

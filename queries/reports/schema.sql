@@ -3,6 +3,7 @@
 -- Answers: which columns can I query, and what do they mean?
 -- Grain: one row per column of each view, then of each table.
 -- Params:
+--   $tables BOOLEAN = true: tables too, not only views.
 --   $name VARCHAR = NULL: only this view or table; NULL = all.
 -- Columns:
 --   relation VARCHAR: view or table.
@@ -33,5 +34,5 @@ SELECT
 FROM relations
 INNER JOIN duckdb_columns() AS columns
     ON columns.table_name = relations.relation AND columns.database_name = current_database()
-WHERE $name IS NULL OR relations.relation = $name
+WHERE ($name IS NULL OR relations.relation = $name) AND ($tables OR relations.kind = 'view')
 ORDER BY relations.kind DESC, relations.relation, columns.column_index

@@ -1,0 +1,125 @@
+"""What goes wrong, in one line, with the right exit code."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from database import write_database
+from samples import baseline, eagle3
+
+from tracekit.cli import main
+from tracekit.database import open_database
+
+
+def stderr_line(result):
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    return line
+
+
+def test_an_unknown_run_lists_the_runs_nearest_first(call):
+    line = stderr_line(call("breakdown", "stalld", exit_code=1))
+    assert line.startswith("stalld: no such run in ")
+    assert line.endswith("there are: stalled, eagle3, baseline")
+
+
+def test_a_run_is_needed_where_there_are_several(call):
+    line = stderr_line(call("breakdown", exit_code=1))
+    assert line.endswith("3 runs in it; name one of: baseline, eagle3, stalled")
+
+
+def test_a_database_that_is_not_there(call, tmp_path):
+    line = stderr_line(call("runs", database=tmp_path / "no.duckdb", exit_code=1))
+    assert "no such database; make it with `tracekit ingest PATH" in line
+
+
+def test_a_file_that_is_no_database(call, tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("no database, but long enough")
+    assert "not a DuckDB database" in stderr_line(call("runs", database=path, exit_code=1))
+
+
+def test_a_step_that_is_not_there(call):
+    result = call("breakdown", "baseline", "--step", "99")
+    assert result.stdout.startswith("baseline: no step 99\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("nonsense",),
+        ("breakdown", "baseline", "--kind", "nonsense"),
+        ("breakdown", "baseline", "--rank", "first"),
+        ("runs", "--format", "xml"),
+        ("ingest",),
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_exits_2(call, words):
+    call(*words, exit_code=2)
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("SELEC 1", "syntax error"),
+        ("SELECT nothing FROM steps", "nothing"),
+        ("DELETE FROM run", "read-only"),
+        ("CREATE TABLE mine AS SELECT 1", "read-only"),
+        ("SELECT * FROM read_csv('/etc/passwd')", "disabled"),
+        ("COPY run TO '/tmp/x.csv'", "disabled"),
+        ("ATTACH '/tmp/x.duckdb'", "disabled"),
+        ("SET enable_external_access = true", "locked"),
+        ("INSTALL httpfs", "disabled"),
+    ],
+)
+def test_a_query_can_only_read_the_database(call, query, said):
+    line = stderr_line(call("sql", query, exit_code=1))
+    assert said in line
+    assert line.endswith("`tracekit schema` lists views and columns")
+
+
+def test_a_query_from_stdin(call):
+    assert call("sql", "-", stdin="SELECT 42 AS answer").stdout == "answer\n    42\n"
+
+
+def test_long_results_are_cut_in_tables_only(call):
+    result = call("sql", "FROM range(150) AS t(i)")
+    assert len(result.stdout.splitlines()) == 1 + 100
+    assert result.stderr == "first 100 rows; --format csv or json gives all\n"
+    data = call("sql", "FROM range(150) AS t(i)", "--format", "csv")
+    assert (len(data.stdout.splitlines()), data.stderr) == (151, "")
+
+
+def test_an_unknown_relation(call):
+    line = stderr_line(call("schema", "stepz", exit_code=1))
+    assert line == "stepz: no such view or table; `tracekit schema --tables` lists them"
+
+
+def test_a_closed_pipe_is_quiet(db):
+    command = [sys.executable, "-m", "tracekit", "sql", "FROM range(200000)", "--format", "csv"]
+    environment = {**os.environ, "TRACEKIT_DB": str(db)}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+    ) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+
+
+def test_pages_do_not_lock_the_database(call, db, tmp_path):
+    """Reading and ingesting do not get in each other's way, in one process too."""
+    path = write_database(tmp_path / "runs.duckdb", baseline)
+    unread = open_database(path).sql("FROM activities")
+    write_database(path, eagle3)
+    assert len(unread.fetchall()) == 9
+    assert open_database(path).runs() == ["baseline", "eagle3"]
+
+
+@pytest.mark.parametrize("verb", sorted(main.commands))
+def test_every_verb_has_help_and_a_database(call, verb):
+    text = call(verb, "--help").stdout
+    assert "--db FILE" in text
+    assert text.splitlines()[2].endswith(".")

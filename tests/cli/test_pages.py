@@ -1,0 +1,173 @@
+"""The pages, as a reader sees them in 80 columns."""
+
+import pytest
+from database import write_database
+from rich.cells import cell_len
+from samples import eagle3
+
+PAGES = [
+    ("runs",),
+    ("steps", "baseline"),
+    ("breakdown", "baseline"),
+    ("breakdown", "baseline", "--by", "impl", "--step", "2"),
+    ("breakdown", "baseline", "--by", "kernel", "--step", "2"),
+    ("breakdown", "baseline", "--phase", "forward"),
+    ("breakdown", "eagle3"),
+    ("breakdown", "stalled"),
+    ("kernels", "baseline"),
+    ("spec", "eagle3"),
+    ("schema",),
+    ("sql", "FROM activities"),
+]
+
+
+@pytest.mark.parametrize("words", PAGES, ids=" ".join)
+def test_pages_fit_80_columns(call, words):
+    for line in call(*words).stdout.splitlines():
+        assert cell_len(line) <= 80, line
+        assert line == line.rstrip()
+
+
+def test_runs(call):
+    assert (
+        call("runs").stdout
+        == """\
+run      engine      model    TP ranks steps decode activities  window lost
+baseline vLLM 0.32.0 tiny-moe  2   2/2     4      3          9 8.00 ms    2
+eagle3   vLLM        tiny-moe  1   1/1     2      2          0 4.00 ms    -
+stalled  SGLang      -         -   1/1     1      1          2  550 ms    -
+"""
+    )
+
+
+def test_breakdown(call):
+    assert (
+        call("breakdown", "baseline").stdout
+        == """\
+baseline   vLLM 0.32.0   tiny-moe (synthetic)   TP2, 2 of 2 ranks
+2 decode steps of 1 request, 1 cut step left out   step 1.55 ms (median 1.55)
+1.45 ms/token, 689.7 tok/s (profiled)   GPU busy 75.8 %
+AllReduce is 33.9 % of the step, 44.7 % of busy time
+GPU waits for the host 8.9 % of the step (0.14 ms); launch to start 35.0 us
+
+phase   category        ms %step %busy exposed calls us/call   p10-p90
+forward gemm          0.60  38.7  51.1    0.59     4   162.5 0.52-0.68
+forward all_reduce    0.53  33.9  44.7    0.53     2   275.0 0.39-0.67
+sample  sampling      0.01   1.0   1.3    0.01   0.5    40.0 0.00-0.03
+other   2 more        0.01   0.5   0.6    0.01     1     7.0 0.00-0.01
+        overlap       0.03   1.8   2.4
+        wait for work 0.10   6.5                             0.02-0.18
+        idle          0.28  17.7                             0.17-0.38
+step                  1.55 100.0                             1.11-1.99
+unknown 0.0 % of busy, unlinked 1 (60.0 us, 1 of them in no step)
+phases by engine scopes
+Next:
+  tracekit breakdown baseline --by kernel --phase forward  its kernels
+  tracekit steps baseline                                  every step
+"""
+    )
+
+
+def test_breakdown_of_one_phase_and_all_rows(call):
+    page = call("breakdown", "baseline", "--phase", "other", "--all").stdout
+    assert "other copy" in page
+    assert "other index" in page
+    assert "rest of step" in page
+
+
+def test_a_stalled_host_is_told_in_words(call):
+    lines = call("breakdown", "stalled").stdout.splitlines()
+    assert lines[1] == "1 decode step   step 10.0 ms and 464 ms of a stalled host"
+    assert "The host stalled for 464 ms in step 0: without that it takes 10.00 ms." in lines
+
+
+def test_a_run_may_be_left_out_where_there_is_one(call, tmp_path):
+    path = write_database(tmp_path / "one.duckdb", eagle3)
+    assert call("breakdown", database=path).stdout.startswith("eagle3   vLLM")
+
+
+def test_steps(call):
+    assert (
+        call("steps", "baseline").stdout
+        == """\
+baseline   vLLM 0.32.0   tiny-moe (synthetic)   TP2, 2 of 2 ranks
+
+step kind        reqs tokens   ms busy% idle forward sample other
+   0 decode, cut    1      1 0.50 100.0 0.00       -      -     -
+   1 prefill        1     17 0.80 100.0 0.00       -      -     -
+   2 decode         1      1 1.00  85.0 0.15    0.85      -     -
+   3 decode         1      1 2.10  71.4 0.40    1.39   0.03  0.01
+Next:
+  tracekit breakdown baseline --step 3  the longest of them
+"""
+    )
+
+
+def test_kernels(call):
+    page = call("kernels", "baseline", "--unknown").stdout.splitlines()
+    assert page[2] == "  ms %sum calls us/call category impl" + " " * 12 + "name"
+    assert page[3].startswith("0.06  4.8     1    60.0 unknown")
+    assert page[4].startswith("0.70 55.6     4   175.0 all_reduce custom_1stage")
+
+
+def test_why(call):
+    assert (
+        call("kernels", "baseline", "--why", "Marlin").stdout
+        == """\
+void marlin_moe_wna16::Marlin<1125899906909960, 1125899907892224, 128, 1, 8, 8>(int4 const*)
+  class   moe_gemm marlin_moe
+  rule    r:2
+  Marlin  u4b8 weights, group 32, tile 16x128x128
+  time    0.50 ms in 4 calls
+"""
+    )
+
+
+def test_why_of_a_name_that_is_not_there(call):
+    result = call("kernels", "baseline", "--why", "nothing")
+    assert result.stdout == ""
+    assert "no name with 'nothing' in it" in result.stderr
+
+
+def test_spec(call):
+    assert (
+        call("spec", "eagle3").stdout
+        == """\
+eagle3   vLLM   tiny-moe   TP1, 1 of 1 rank
+drafts: eagle3, K=2   62.5 % of drafts accepted
+2 decode steps of 1 request   step 1.10 ms (median 1.10)
+2.25 tokens/step   0.49 ms/token, 2045.5 tok/s (profiled)   GPU busy 90.9 %
+AllReduce is 18.2 % of the step, 20.0 % of busy time
+
+phase   ms/step %step ms/token AllReduce ms calls   p10-p90 source
+verify     0.70  63.6     0.31         0.10     2 0.70-0.70 engine
+draft      0.20  18.2     0.09         0.10     2 0.20-0.20 engine
+sample     0.04   3.6     0.02            -       0.04-0.04 engine
+overlap    0.06   5.5     0.03            -
+idle       0.10   9.1     0.04            -       0.06-0.14
+step       1.10 100.0     0.49         0.20     4 1.02-1.18
+
+position drafts accepted of drafts given the one before
+       1      4        3    75.0 %               75.0 %
+       2      4        2    50.0 %               66.7 %
+9 tokens of the drafting steps: 4 bonus + 5 accepted of 8 (/metrics around the
+window; counts what max_tokens cuts off)
+Next:
+  tracekit breakdown eagle3  the step in full
+"""
+    )
+
+
+def test_a_row_too_wide_for_a_table_is_shown_column_by_column(call):
+    page = call("sql", "FROM activities WHERE run = 'stalled' ORDER BY start_ns").stdout
+    first, second = page.split("\n\n")
+    assert first.splitlines()[0] == "run           stalled"
+    assert len(first.splitlines()) == len(second.splitlines()) == 27
+
+
+def test_spec_of_a_run_without_drafts(call):
+    result = call("spec", "baseline")
+    assert result.stdout == ""
+    assert result.stderr == (
+        "baseline: no step that checks drafts, and no counters of drafts beside it\n"
+    )

@@ -1,0 +1,165 @@
+"""tracekit breakdown: what a step spends its time on."""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import click
+
+from tracekit import units
+from tracekit.cli import options, output, page, table
+from tracekit.cli.headline import headline, stalls
+
+FOLD = 0.01
+"""Share of busy time under which rows are folded on the page."""
+
+PHASES = ["prepare", "forward", "verify", "sample", "draft", "other"]
+
+
+@click.command("breakdown")
+@options.run_name()
+@options.kind()
+@click.option("--phase", type=click.Choice(PHASES), help="Only this phase.")
+@options.rank()
+@click.option("--step", type=int, metavar="N", help="Only this step, whatever its kind.")
+@click.option(
+    "--by",
+    type=click.Choice(["category", "impl", "kernel"]),
+    default="category",
+    show_default=True,
+    help="What a row is.",
+)
+@click.option("--all", "show_all", is_flag=True, help="Do not fold rows under 1 % of busy time.")
+@options.db()
+@options.output_format()
+def command(
+    run: str | None,
+    kind: str | None,
+    phase: str | None,
+    rank: int | None,
+    step: int | None,
+    by: str,
+    show_all: bool,
+    db: str | None,
+    form: str,
+) -> None:
+    """Show what a decode step spends its time on.
+
+    Rows are means over steps (ranks reduced first) of the time in which at least one such kernel
+    runs; overlap and idle close them to the step exactly.
+    """
+    from tracekit.database import open_database
+
+    database = open_database(db)
+    chosen = {"run": database.run_name(run), "kind": kind, "rank": rank, "step": step}
+    fold = 0.0 if show_all or form != "table" else FOLD
+    found = database.report("breakdown", **chosen, phase=phase, by=by, fold=fold)
+    if form != "table":
+        output.write_data(found, form)
+        return
+    (facts,) = database.report("run_list", run=chosen["run"]).records()
+    figures = database.report("breakdown_headline", **chosen).records()
+    if not figures:
+        output.write_lines(_nothing(facts, kind, step, db))
+        return
+    width = output.page_width()
+    gaps = database.report("breakdown_stalls", **chosen).records()
+    rows = found.records()
+    output.write_lines(
+        [
+            *page.title(facts, figures[0].n_ranks, width),
+            *headline(figures[0], gaps, facts.backend.upper(), width),
+            *stalls(gaps, width),
+            "",
+            *_table(rows, by, width),
+            *_footer(rows, facts, figures[0], by, db, width),
+        ]
+    )
+
+
+def _table(rows: list[SimpleNamespace], by: str, width: int) -> list[str]:
+    spec = [
+        (table.label("phase"), _phase),
+        (table.name("category" if by == "category" else by), lambda row: _name(row, by)),
+        (table.Column("ms"), lambda row: units.ms(row.busy_ns)),
+        (table.Column("%step"), lambda row: units.percent(row.share_of_step)),
+        (table.Column("%busy"), lambda row: _blank(row.share_of_busy, units.percent)),
+        (table.Column("exposed"), lambda row: _blank(row.exposed_ns, units.ms)),
+        (table.Column("calls"), lambda row: _blank(row.calls, page.calls)),
+        (table.Column("us/call"), lambda row: _blank(row.ns_per_call, units.us)),
+        (table.Column("p10-p90"), lambda row: page.spread(row.p10_ns, row.p90_ns)),
+    ]
+    if by != "category":  # names need the room
+        spec = [column for column in spec if column[0].title not in ("%busy", "exposed")]
+    heading, *lines = table.of(rows, spec, width)
+    return [output.strong(heading), *lines[:-1], output.strong(lines[-1])]
+
+
+def _phase(row: SimpleNamespace) -> str:
+    return "step" if row.row_kind == "step" else str(row.phase or "")
+
+
+def _name(row: SimpleNamespace, by: str) -> str:
+    if row.row_kind != "work":
+        return "" if row.row_kind == "step" else page.CLOSING.get(row.row_kind, row.row_kind)
+    if row.n_folded:
+        return f"{row.n_folded} more"
+    if by == "impl" and row.impl:
+        return f"{row.category} {row.impl}"
+    return str(row.name or row.category)
+
+
+def _blank(value: float | None, form: Callable[[float | None], str]) -> str:
+    return "" if value is None else form(value)
+
+
+def _footer(
+    rows: list[SimpleNamespace],
+    run: SimpleNamespace,
+    figures: SimpleNamespace,
+    by: str,
+    db: str | None,
+    width: int,
+) -> list[str]:
+    trust = [
+        f"unknown {page.per_cent(figures.unknown_share)} of busy",
+        _unlinked(figures),
+        page.sources(figures.phase_sources),
+    ]
+    return [*table.flow(trust, width, ", "), *page.next_commands(_next(rows, run, figures, by, db))]
+
+
+def _unlinked(figures: SimpleNamespace) -> str:
+    if not figures.n_unlinked:
+        return "unlinked 0"
+    time = units.duration(figures.unlinked_ns)
+    placed = f", {figures.n_unplaced:,} of them in no step" if figures.n_unplaced else ""
+    return f"unlinked {figures.n_unlinked:,} ({time}{placed})"
+
+
+def _next(
+    rows: list[SimpleNamespace],
+    run: SimpleNamespace,
+    figures: SimpleNamespace,
+    by: str,
+    db: str | None,
+) -> list[tuple[str, str]]:
+    """Where to look next: inside the longest phase, at drafts, at names no rule knows."""
+    commands = []
+    if by == "category" and rows[0].phase:
+        phase = ("--by", "kernel", "--phase", rows[0].phase)
+        commands.append((output.to_paste(db, "breakdown", run.run, *phase), "its kernels"))
+    if figures.is_verify:
+        commands.append((output.to_paste(db, "spec", run.run), "whether drafts pay"))
+    if figures.unknown_share >= FOLD:
+        commands.append(
+            (output.to_paste(db, "kernels", run.run, "--unknown"), "names no rule knows")
+        )
+    return [*commands, (output.to_paste(db, "steps", run.run), "every step")]
+
+
+def _nothing(run: SimpleNamespace, kind: str | None, step: int | None, db: str | None) -> list[str]:
+    what = f"no step {step}" if step is not None else f"no {kind or 'step'} with device work"
+    return [
+        f"{table.visible(run.run)}: {what}",
+        *page.next_commands([(output.to_paste(db, "steps", run.run), "what is there")]),
+    ]

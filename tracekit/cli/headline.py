@@ -1,0 +1,95 @@
+"""The lines above a table of steps: how long a step takes, and what the reader must know of it."""
+
+from types import SimpleNamespace
+
+from tracekit import units
+from tracekit.cli import output, page, table
+
+TOLD = 3
+"""Stalls told one by one."""
+
+
+def headline(
+    figures: SimpleNamespace, gaps: list[SimpleNamespace], device: str, width: int
+) -> list[str]:
+    """Steps and their time, time per token, shares, and waiting for the host."""
+    return [
+        *table.flow([_steps(figures), _time(figures, gaps)], width),
+        *table.flow(
+            [_tokens(figures), f"{device} busy {page.per_cent(figures.busy_share)}"], width
+        ),
+        *_all_reduce(figures),
+        *_host(figures, device),
+    ]
+
+
+def stalls(gaps: list[SimpleNamespace], width: int) -> list[str]:
+    """The stalls of the host in words, longest first."""
+    told = [
+        output.warning(line) for gap in gaps[:TOLD] for line in table.wrapped(_stall(gap), width)
+    ]
+    more = len(gaps) - TOLD
+    return [
+        *told,
+        *([output.warning(f"... and in {page.counted(more, 'more step')}")] if more > 0 else []),
+    ]
+
+
+def _steps(figures: SimpleNamespace) -> str:
+    kind = "" if figures.kind == "unknown" else f"{figures.kind} "
+    cut = f", {page.counted(figures.n_cut, 'cut step')} left out" if figures.n_cut else ""
+    only = " (cut by the profiling window)" if figures.is_cut else ""
+    return f"{page.counted(figures.n_steps, f'{kind}step')}{_load(figures)}{only}{cut}"
+
+
+def _load(figures: SimpleNamespace) -> str:
+    low, high = figures.reqs_min, figures.reqs_max
+    if low is None:
+        return ""
+    return f" of {page.counted(high, 'request')}" if low == high else f" of {low}-{high} requests"
+
+
+def _time(figures: SimpleNamespace, gaps: list[SimpleNamespace]) -> str:
+    if figures.n_steps > 1:
+        return f"step {units.ms(figures.step_ns)} ms (median {units.ms(figures.step_p50_ns)})"
+    if gaps and gaps[0].is_in_step:
+        rest, stall = units.duration(gaps[0].rest_ns), units.duration(gaps[0].stall_ns)
+        return f"step {rest} and {stall} of a stalled host"
+    return f"step {units.ms(figures.step_ns)} ms"
+
+
+def _tokens(figures: SimpleNamespace) -> str:
+    if figures.ns_per_token is None:
+        return ""
+    each = "" if figures.reqs_max == 1 else " each"
+    rate = f"{figures.tokens_per_s:.1f} tok/s{each} (profiled)"
+    per_token = f"{units.ms(figures.ns_per_token)} ms/token, {rate}"
+    if not figures.is_verify:
+        return per_token
+    return f"{figures.tokens_per_step:.2f} tokens/step   {per_token}"
+
+
+def _all_reduce(figures: SimpleNamespace) -> list[str]:
+    if not figures.all_reduce_share_of_step:
+        return []
+    of_step = page.per_cent(figures.all_reduce_share_of_step)
+    of_busy = page.per_cent(figures.all_reduce_share_of_busy)
+    return [f"AllReduce is {of_step} of the step, {of_busy} of busy time"]
+
+
+def _host(figures: SimpleNamespace, device: str) -> list[str]:
+    if figures.starved_ns is None:
+        return []
+    share, time = page.per_cent(figures.starved_share), units.ms(figures.starved_ns)
+    delay = units.duration(figures.launch_delay_ns)
+    return [f"{device} waits for the host {share} of the step ({time} ms); launch to start {delay}"]
+
+
+def _stall(gap: SimpleNamespace) -> str:
+    time = units.duration(gap.stall_ns)
+    where = f"in step {gap.step}" if gap.is_in_step else f"before the work of step {gap.step} began"
+    call = f", in {table.visible(gap.host_call)}" if gap.host_call else ""
+    rest = f"without that it takes {units.ms(gap.rest_ns)} ms"
+    if not gap.is_in_step:
+        rest = f"not in its {units.ms(gap.dur_ns)} ms"
+    return f"The host stalled for {time} {where}{call}: {rest}."

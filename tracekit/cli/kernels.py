@@ -1,0 +1,116 @@
+"""tracekit kernels: kernel names by time, and why each counts as what it counts as."""
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import click
+
+from tracekit import units
+from tracekit.cli import options, output, page, table
+
+if TYPE_CHECKING:
+    from tracekit.database import Database
+
+TOP = 30
+"""Names on the page unless all are asked for."""
+
+
+@click.command("kernels")
+@options.run_name()
+@click.option("--category", metavar="NAME", help="Only names of this category.")
+@click.option("--unknown", is_flag=True, help="Names that no rule knows first.")
+@click.option(
+    "--why", metavar="NAME", help="Tell which rule gave NAME, or names with it in, a class."
+)
+@click.option("--all", "show_all", is_flag=True, help=f"All names, not the first {TOP}.")
+@options.db()
+@options.output_format()
+def command(
+    run: str | None,
+    category: str | None,
+    unknown: bool,
+    why: str | None,
+    show_all: bool,
+    db: str | None,
+    form: str,
+) -> None:
+    """List kernel names by time, with their class.
+
+    Times are sums over all ranks and steps.
+    """
+    from tracekit.database import open_database
+
+    database = open_database(db)
+    chosen = database.run_name(run)
+    if why is not None:
+        _why(database, chosen, why, form)
+        return
+    top = None if show_all or form != "table" else TOP
+    found = database.report(
+        "kernels", run=chosen, category=category, unknown_first=unknown, top=top
+    )
+    if form != "table":
+        output.write_data(found, form)
+        return
+    (facts,) = database.report("run_list", run=chosen).records()
+    width = output.page_width()
+    rows = found.records()
+    heading, *lines = table.of(rows, COLUMNS, width)
+    output.write_lines([*page.title(facts, facts.n_ranks, width), "", output.strong(heading)])
+    output.write_lines([*lines, *page.next_commands(_next(rows, chosen, db))])
+
+
+def _next(rows: list[SimpleNamespace], run: str, db: str | None) -> list[tuple[str, str]]:
+    folded = (
+        [(output.to_paste(db, "kernels", run, "--all"), "")] if rows and not rows[-1].name else []
+    )
+    why = (output.to_paste(db, "kernels", run, "--why", "NAME"), "which rule gave a name its class")
+    return [*folded, why]
+
+
+def _class(row: SimpleNamespace) -> str:
+    return " ".join(filter(None, (row.category, row.impl)))
+
+
+COLUMNS = [
+    (table.Column("ms"), lambda row: units.ms(row.sum_ns)),
+    (table.Column("%sum"), lambda row: units.percent(row.share)),
+    (table.Column("calls"), lambda row: f"{row.n:,}"),
+    (table.Column("us/call"), lambda row: units.us(row.ns_per_call)),
+    (table.name("category impl", minimum=24), _class),
+    (table.name("name"), lambda row: row.name or f"{row.n_folded:,} more"),
+]
+
+
+def _why(database: "Database", run: str, name: str, form: str) -> None:
+    found = database.report("kernel_why", run=run, name=name)
+    if form != "table":
+        output.write_data(found, form)
+        return
+    rows = found.records()
+    for row in rows:
+        output.write_lines(_reason(row, output.page_width()))
+    if not rows:
+        output.note(f"{run}: no name with {name!r} in it; `tracekit kernels` lists them")
+
+
+def _reason(row: SimpleNamespace, width: int) -> list[str]:
+    from tracekit.rules import find_rule
+
+    rule = find_rule(row.rule) if row.rule else None
+    facts = {
+        "class": _class(row),
+        "rule": row.rule or "none matches; give one with tracekit ingest --taxonomy FILE",
+        "source": rule.source if rule else None,
+        "Marlin": _marlin(row),
+        "time": f"{units.ms(row.sum_ns)} ms in {page.counted(row.n, 'call')}",
+    }
+    lines = [f"  {label:8}{table.visible(text)}" for label, text in facts.items() if text]
+    return [output.strong(table.visible(row.name)), *lines]
+
+
+def _marlin(row: SimpleNamespace) -> str | None:
+    if row.weight_type is None:
+        return None
+    group = "per channel" if row.group_size == -1 else f"group {row.group_size}"
+    return f"{row.weight_type} weights, {group}, tile {row.tile}"

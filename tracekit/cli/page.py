@@ -1,0 +1,94 @@
+"""What several pages say in the same words."""
+
+from types import SimpleNamespace
+
+from tracekit import units
+from tracekit.cli import output, table
+
+ENGINES = {"vllm": "vLLM", "sglang": "SGLang", "torch": "PyTorch"}
+
+CLOSING = {"rest": "rest of step", "wait_for_work": "wait for work"}
+"""How `row_kind` reads where it is not the word itself."""
+
+SOURCES = {
+    "plugin": "plugin scopes",
+    "engine": "engine scopes",
+    "span": "step span",
+    "kernels": "kernel signature",
+    "graph": "CUDA graph",
+    "none": "nothing",
+}
+"""How `phase_source` reads on a page."""
+
+
+def title(run: SimpleNamespace, n_ranks: int, width: int) -> list[str]:
+    """Which run a page is about: name, engine, model, ranks."""
+    parts = [
+        table.visible(run.run),
+        engine(run),
+        table.shorten(table.visible(run.model or ""), 44)
+        + (" (synthetic)" if run.is_synthetic else ""),
+        ranks(run.tensor_parallel, n_ranks, run.world_size),
+    ]
+    first, *more = table.flow([part.strip() for part in parts], width)
+    return [output.strong(first), *more]
+
+
+def engine(run: SimpleNamespace) -> str:
+    """`vLLM 0.32.0`, as far as it is known; `CPU` is said, GPU goes without saying."""
+    name = ENGINES.get(run.engine, run.engine) if run.engine else ""
+    backend = "on CPU" if run.backend == "cpu" else ""
+    parts = (name, table.visible(run.engine_version or ""), backend)
+    return " ".join(filter(None, parts))
+
+
+def ranks(tensor_parallel: int | None, n_ranks: int, n_expected: int | None) -> str:
+    """`TP8, 8 of 8 ranks`; without TP or the number of ranks where that is unknown."""
+    parallel = f"TP{tensor_parallel}, " if tensor_parallel else ""
+    of = f" of {n_expected}" if n_expected else ""
+    return f"{parallel}{n_ranks}{of} {plural(n_expected or n_ranks, 'rank')}"
+
+
+def plural(count: int, noun: str) -> str:
+    """The noun in the number that goes with `count`."""
+    return noun if count == 1 else f"{noun}s"
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 step`, `1,200 steps`."""
+    return f"{count:,} {plural(count, noun)}"
+
+
+def calls(number: float | None) -> str:
+    """Activities per step: a mean that is mostly whole."""
+    if number is None:
+        return ""
+    return f"{number:,.0f}" if number == round(number) or number >= 100 else f"{number:.1f}"
+
+
+def spread(low_ns: float | None, high_ns: float | None) -> str:
+    """`5.61-6.40` in ms; with fewer decimals where the numbers are large."""
+    if low_ns is None or high_ns is None:
+        return ""
+    digits = 2 if high_ns < 100e6 else 1 if high_ns < 1000e6 else 0
+    return f"{units.ms(low_ns, digits)}-{units.ms(high_ns, digits)}"
+
+
+def per_cent(ratio: float | None) -> str:
+    """`48.5 %`."""
+    return f"{units.percent(ratio)} %"
+
+
+def sources(names: str | None) -> str:
+    """What decided the phases, in words."""
+    if not names:
+        return ""
+    if names == "none":
+        return "no phases in it"
+    return "phases by " + ", ".join(SOURCES.get(name, name) for name in names.split(", "))
+
+
+def next_commands(commands: list[tuple[str, str]]) -> list[str]:
+    """Commands to go on with, and what each shows; those are in line where there is room."""
+    longest = max((len(command) for command, _ in commands if len(command) < 60), default=0)
+    return ["Next:", *(f"  {command:{longest}}  {shows}".rstrip() for command, shows in commands)]

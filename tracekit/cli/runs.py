@@ -1,0 +1,34 @@
+"""tracekit runs: what is in the database."""
+
+import click
+
+from tracekit import units
+from tracekit.cli import options, output, page, table
+
+COLUMNS = [
+    (table.label("run"), lambda run: run.run),
+    (table.name("engine"), lambda run: page.engine(run) or units.MISSING),
+    (table.name("model"), lambda run: run.model or units.MISSING),
+    (table.Column("TP"), lambda run: str(run.tensor_parallel or units.MISSING)),
+    (table.Column("ranks"), lambda run: f"{run.n_ranks}/{run.world_size or '?'}"),
+    (table.Column("steps"), lambda run: f"{run.n_steps:,}"),
+    (table.Column("decode"), lambda run: f"{run.n_decode_steps:,}"),
+    (table.Column("activities"), lambda run: f"{run.n_activities:,}"),
+    (table.Column("window"), lambda run: units.duration(run.duration_ns)),
+    (table.Column("lost"), lambda run: f"{run.n_lost:,}" if run.n_lost else units.MISSING),
+]
+
+
+@click.command("runs")
+@options.db()
+@options.output_format()
+def command(db: str | None, form: str) -> None:
+    """List the runs of the database."""
+    from tracekit.database import open_database
+
+    found = open_database(db).report("run_list")
+    if form != "table":
+        output.write_data(found, form)
+        return
+    heading, *lines = table.of(found.records(), COLUMNS, output.page_width())
+    output.write_lines([output.strong(heading), *lines])

@@ -1,0 +1,107 @@
+"""tracekit spec: whether speculative decoding pays."""
+
+from types import SimpleNamespace
+
+import click
+
+from tracekit import units
+from tracekit.cli import options, output, page, table
+from tracekit.cli.headline import headline, stalls
+
+PHASES = [
+    (table.label("phase"), lambda row: row.phase or page.CLOSING.get(row.row_kind, row.row_kind)),
+    (table.Column("ms/step"), lambda row: units.ms(row.busy_ns)),
+    (table.Column("%step"), lambda row: units.percent(row.share_of_step)),
+    (table.Column("ms/token"), lambda row: units.ms(row.ns_per_token)),
+    (table.Column("AllReduce ms"), lambda row: units.ms(row.all_reduce_ns)),
+    (table.Column("calls"), lambda row: page.calls(row.all_reduce_calls)),
+    (table.Column("p10-p90"), lambda row: page.spread(row.p10_ns, row.p90_ns)),
+    (table.name("source"), lambda row: row.phase_sources or ""),
+]
+POSITIONS = [
+    (table.Column("position"), lambda row: f"{row.position}"),
+    (table.Column("drafts"), lambda row: f"{row.drafts:,}"),
+    (table.Column("accepted"), lambda row: f"{row.accepted:,}"),
+    (table.Column("of drafts"), lambda row: page.per_cent(row.acceptance_rate)),
+    (table.Column("given the one before"), lambda row: page.per_cent(row.conditional_rate)),
+]
+
+
+@click.command("spec")
+@options.run_name()
+@options.rank()
+@options.db()
+@options.output_format()
+def command(run: str | None, rank: int | None, db: str | None, form: str) -> None:
+    """Show what drafting and verifying cost, and what is accepted.
+
+    Phases are means over decode steps; acceptance is from the server's counters around the window.
+    csv and json give the acceptance by position.
+    """
+    from tracekit.database import open_database
+
+    database = open_database(db)
+    chosen = database.run_name(run)
+    if form != "table":
+        output.write_data(database.report("spec", run=chosen), form)
+        return
+    steps = {"run": chosen, "kind": "decode", "rank": rank}
+    figures = database.report("breakdown_headline", **steps).records()
+    totals = database.report("spec_totals", run=chosen).records()
+    if not totals and not any(row.is_verify for row in figures):
+        output.note(f"{chosen}: no step that checks drafts, and no counters of drafts beside it")
+        return
+    (facts,) = database.report("run_list", run=chosen).records()
+    gaps = database.report("breakdown_stalls", **steps).records()
+    phases = database.report("spec_phases", run=chosen, rank=rank).records()
+    positions = database.report("spec", run=chosen).records()
+    width = output.page_width()
+    output.write_lines(
+        [
+            *page.title(facts, figures[0].n_ranks if figures else facts.n_ranks, width),
+            *_head(figures, totals, gaps, facts, width),
+            *_phases(phases, width),
+            *_acceptance(positions, totals, width),
+            *page.next_commands([(output.to_paste(db, "breakdown", chosen), "the step in full")]),
+        ]
+    )
+
+
+def _head(
+    figures: list[SimpleNamespace],
+    totals: list[SimpleNamespace],
+    gaps: list[SimpleNamespace],
+    run: SimpleNamespace,
+    width: int,
+) -> list[str]:
+    drafter = run.speculative_method
+    if drafter and run.num_speculative_tokens:
+        drafter = f"{drafter}, K={run.num_speculative_tokens}"
+    accepted = [f"{page.per_cent(row.acceptance_rate)} of drafts accepted" for row in totals]
+    lines = table.flow([f"drafts: {table.visible(drafter)}" if drafter else "", *accepted], width)
+    device = run.backend.upper()
+    for row in figures:
+        lines += [*headline(row, gaps, device, width), *stalls(gaps, width)]
+    return lines
+
+
+def _phases(rows: list[SimpleNamespace], width: int) -> list[str]:
+    if not rows:
+        return []
+    heading, *lines = table.of(rows, PHASES, width)
+    return ["", output.strong(heading), *lines[:-1], output.strong(lines[-1])]
+
+
+def _acceptance(
+    positions: list[SimpleNamespace], totals: list[SimpleNamespace], width: int
+) -> list[str]:
+    if not totals:
+        return ["", "no acceptance: no /metrics text from before and after the window beside it"]
+    (total,) = totals
+    heading, *lines = table.of(positions, POSITIONS, width)
+    sentence = (
+        f"{total.tokens:,} tokens of the drafting steps: {total.drafts:,} bonus + "
+        f"{total.accepted:,} accepted of {total.draft_tokens:,} (/metrics around the window; "
+        "counts what max_tokens cuts off)"
+    )
+    return ["", output.strong(heading), *lines, *table.wrapped(sentence, width)]

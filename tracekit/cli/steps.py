@@ -1,0 +1,85 @@
+"""tracekit steps: every step of a run on a line."""
+
+from types import SimpleNamespace
+
+import click
+
+from tracekit import units
+from tracekit.cli import options, output, page, table
+
+SHOWN = 60
+"""Steps on the page unless all are asked for."""
+
+
+@click.command("steps")
+@options.run_name()
+@options.kind()
+@options.rank()
+@click.option("--all", "show_all", is_flag=True, help=f"All steps, not the first {SHOWN}.")
+@options.db()
+@options.output_format()
+def command(
+    run: str | None, kind: str | None, rank: int | None, show_all: bool, db: str | None, form: str
+) -> None:
+    """List the steps of a run: load, time, phases.
+
+    Times are in milliseconds, means over ranks.
+    """
+    from tracekit.database import open_database
+
+    database = open_database(db)
+    found = database.report("step_list", run=run, kind=kind, rank=rank)
+    if form != "table":
+        output.write_data(found, form)
+        return
+    (facts,) = database.report("run_list", run=database.run_name(run)).records()
+    rows = found.records()
+    shown = rows if show_all else rows[:SHOWN]
+    width = output.page_width()
+    heading, *lines = table.of(shown, SPEC, width)
+    output.write_lines([*page.title(facts, facts.n_ranks, width), "", output.strong(heading)])
+    output.write_lines([*lines, *_footer(rows, len(shown), db, facts.run)])
+
+
+def _name(step: SimpleNamespace) -> str:
+    return f"{step.dp}.{step.step}" if step.dp else f"{step.step}"
+
+
+def _kind(step: SimpleNamespace) -> str:
+    return f"{step.kind}" if step.is_complete else f"{step.kind}, cut"
+
+
+def _drafts(step: SimpleNamespace) -> str:
+    if step.is_verify and step.n_draft_tokens is None:
+        return "yes"
+    return _number(step.n_draft_tokens if step.is_verify else None)
+
+
+def _number(value: int | None) -> str:
+    return units.MISSING if value is None else f"{value:,}"
+
+
+SPEC = [
+    (table.Column("step"), _name),
+    (table.label("kind"), _kind),
+    (table.Column("reqs"), lambda step: _number(step.n_reqs)),
+    (table.Column("tokens"), lambda step: _number(step.n_tokens)),
+    (table.Column("drafts"), _drafts),
+    (table.Column("ms"), lambda step: units.ms(step.dur_ns)),
+    (table.Column("busy%"), lambda step: units.percent(step.busy_share)),
+    (table.Column("idle"), lambda step: units.ms(step.idle_ns)),
+    (table.Column("prepare"), lambda step: units.ms(step.prepare_ns)),
+    (table.Column("forward"), lambda step: units.ms(step.forward_ns)),
+    (table.Column("sample"), lambda step: units.ms(step.sample_ns)),
+    (table.Column("draft"), lambda step: units.ms(step.draft_ns)),
+    (table.Column("other"), lambda step: units.ms(step.other_ns)),
+]
+
+
+def _footer(steps: list[SimpleNamespace], n_shown: int, db: str | None, run: str) -> list[str]:
+    more = [f"{len(steps) - n_shown:,} more steps: --all"] if n_shown < len(steps) else []
+    if not steps:
+        return ["no steps in it"]
+    slowest = max(steps, key=lambda step: step.dur_ns or 0)
+    words = ("breakdown", run, "--step", str(slowest.step))
+    return [*more, *page.next_commands([(output.to_paste(db, *words), "the longest of them")])]
