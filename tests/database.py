@@ -22,6 +22,7 @@ REQUIRED = {
     "step": {"file_id": 0, "dp": 0, "is_verify": False, "is_complete": True},
     "step_phase": {"dp": 0, "phase_source": "engine"},
     "step_category": {"dp": 0, "overhang_ns": 0},
+    "host_call": {},
     "counter": {"file_id": 0, "labels": "{}"},
 }
 

@@ -185,26 +185,48 @@ def test_a_stall_of_the_host_is_told_apart_from_slow_work(con):
         {
             "dp": 0,
             "step": 0,
-            "dur_ns": us(474_000),
             "stall_ns": us(464_000),
+            "is_in_step": True,
+            "dur_ns": us(474_000),
             "rest_ns": us(10_000),
             "rank": 0,
             "n_ranks": 1,
-            "before": "work",
+            "host_call": None,
+            "host_call_ns": None,
         }
     ]
     assert rows(con, "breakdown_stalls", run="baseline") == []
 
 
-def test_a_gap_with_work_queued_is_no_stall():
+def long_gap(launched, step_starts=0):
+    """A step of two kernels 8.9 ms apart, the second one launched at `launched`."""
     con = memory_database()
     add(con, "run", "r")
-    step = {"rank": 0, "step": 0, "kind": "decode", "start_ns": 0, "starved_ns": us(5_000)}
-    add(con, "step", "r", dur_ns=us(9_000), busy_ns=us(100), **step)
+    step = {"rank": 0, "step": 0, "kind": "decode", "start_ns": us(step_starts), "busy_ns": us(100)}
+    add(con, "step", "r", dur_ns=us(9_000 - step_starts), starved_ns=us(5_000), **step)
     kernel = {"rank": 0, "category": "gemm", "step": 0, "name": "k", "dur_ns": us(50)}
     add(con, "activity", "r", activity_id=0, start_ns=0, launch_ns=us(-20), **kernel)
-    add(con, "activity", "r", activity_id=1, start_ns=us(8_950), launch_ns=us(-10), **kernel)
-    assert rows(con, "breakdown_stalls", run="r") == []
+    add(con, "activity", "r", activity_id=1, start_ns=us(8_950), launch_ns=us(launched), **kernel)
+    return con
+
+
+def test_a_gap_with_work_queued_is_no_stall():
+    assert rows(long_gap(launched=-10), "breakdown_stalls", run="r") == []
+    assert len(rows(long_gap(launched=60), "breakdown_stalls", run="r")) == 1
+
+
+def test_a_host_blocked_in_one_call_stalls_even_with_work_queued():
+    con = long_gap(launched=-10)
+    call = {"file_id": 0, "start_ns": us(100), "correlation": 1}
+    add(con, "host_call", "r", name="hipMemcpyWithStream", dur_ns=us(8_000), **call)
+    (row,) = dicts(con, "breakdown_stalls", run="r")
+    assert (row["host_call"], row["host_call_ns"]) == ("hipMemcpyWithStream", us(8_000))
+    assert row["stall_ns"] == us(8_900)
+
+
+def test_a_stall_ahead_of_the_first_step_is_not_in_its_time():
+    (row,) = dicts(long_gap(launched=8_900, step_starts=8_000), "breakdown_stalls", run="r")
+    assert (row["is_in_step"], row["dur_ns"], row["rest_ns"]) == (False, us(1_000), us(1_000))
 
 
 def test_unknown_and_missing_parameters_are_named(con):

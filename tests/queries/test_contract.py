@@ -59,7 +59,6 @@ def test_reports_read_views_for_what_views_hold(query):
         "kernel",
         "ledger",
         "counter",
-        "file",
     }
 
 
