@@ -138,3 +138,13 @@ def test_a_recording_says_how_it_was_made(run):
     assert [window["n_emitted_tokens"] for window in context["windows"]] == [
         vllm_sums.counted(SAMPLES / run, "vllm:generation_tokens_total")
     ]
+
+
+@both
+def test_windows_divide_exactly_into_busy_idle_and_waiting(con, run):
+    odd = con.execute(
+        "SELECT rank, step FROM steps WHERE run = ? AND dur_ns IS NOT NULL"
+        " AND (busy_ns + idle_ns + wait_for_work_ns <> dur_ns OR least(idle_ns, wait_for_work_ns) < 0)",
+        [run],
+    )
+    assert odd.fetchall() == []

@@ -15,7 +15,7 @@ INSERT INTO step
 WITH emptied AS (
     -- Windows with the next window's first activity, and whether an empty step lies between.
     SELECT
-        file_id, k, last_ns,
+        file_id, k, last_ns, stop_ns,
         lead(k) OVER in_file AS next_k,
         lead(first_ns) OVER in_file AS next_first_ns
     FROM step_time
@@ -25,7 +25,8 @@ waited AS (
     SELECT
         emptied.file_id, k,
         -- Only the part of the gap in which nothing ran; activities of the empty step itself count as busy.
-        greatest(0, next_first_ns - last_ns)::BIGINT AS gap_ns
+        -- On CPU the window ends where the empty step begins.
+        greatest(0, least(next_first_ns, stop_ns) - last_ns)::BIGINT AS gap_ns
     FROM emptied
     WHERE EXISTS (
         FROM host_step
