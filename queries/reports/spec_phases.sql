@@ -10,7 +10,8 @@
 --   phase VARCHAR: phase; NULL in closing rows.
 --   busy_ns BIGINT: mean over steps of the union of its intervals.
 --   share_of_step DOUBLE: busy_ns / mean duration of the step.
---   ns_per_token DOUBLE: busy_ns / tokens emitted per request and step; NULL where nothing tells.
+--   ns_per_token DOUBLE: busy_ns / tokens emitted per request and step; NULL where nothing tells. No token waits for
+--     work: of wait_for_work it is NULL, and not in that of step.
 --   all_reduce_ns BIGINT: mean AllReduce time in it (union).
 --   all_reduce_calls DOUBLE: mean AllReduce activities per rank and step.
 --   p10_ns BIGINT: 10th percentile of busy_ns over steps; NULL with a single step and for overlap.
@@ -111,7 +112,11 @@ SELECT
     phase,
     busy_ns,
     busy_ns / nullif(step_ns, 0) AS share_of_step,
-    busy_ns / tokens_per_step AS ns_per_token,
+    CASE row_kind
+        WHEN 'wait_for_work' THEN NULL
+        WHEN 'step' THEN step_ns - wait_ns
+        ELSE busy_ns
+    END / tokens_per_step AS ns_per_token,
     if(row_kind = 'step', (SELECT sum(all_reduce_ns) FROM all_reduce), all_reduce_ns)::BIGINT AS all_reduce_ns,
     if(row_kind = 'step', (SELECT sum(all_reduce_calls) FROM all_reduce), all_reduce_calls) AS all_reduce_calls,
     CASE WHEN n_steps > 1 THEN round(spread[1])::BIGINT END AS p10_ns,

@@ -27,7 +27,7 @@
 --   launch_delay_ns BIGINT: median time from launch call to start over its activities; NULL without launches.
 --   is_measured BOOLEAN: true where breakdowns use it: complete on all its ranks; all with device work where no step of its kind is.
 --   expected_tokens DOUBLE: tokens a decode step emitted: n_emitted_tokens, else one per request (one where their
---     number is unknown), times spec_decode's mean_acceptance_length where it checks drafts; NULL where unknown.
+--     number is unknown) and n_draft_tokens times spec_decode's acceptance_rate; NULL where unknown.
 --   annotation VARCHAR: the step's own annotation; NULL where it was cut without one.
 --   main_stream BIGINT: stream with most kernel time in the step; NULL without device work.
 --   longest_call VARCHAR: runtime call the host spent longest in; NULL where none took 100 us.
@@ -42,7 +42,7 @@ WITH flagged AS (
 ),
 
 acceptance AS (
-    SELECT run, mean_acceptance_length
+    SELECT run, acceptance_rate, mean_acceptance_length
     FROM spec_decode
     WHERE position IS NULL
 )
@@ -73,7 +73,10 @@ SELECT
     is_whole OR (dur_ns IS NOT NULL AND NOT bool_or(is_whole) OVER (PARTITION BY flagged.run, kind)) AS is_measured,
     CASE
         WHEN kind <> 'decode' OR n_emitted_tokens IS NOT NULL THEN n_emitted_tokens
-        ELSE coalesce(n_decode_reqs, 1) * CASE WHEN is_verify THEN mean_acceptance_length ELSE 1 END
+        WHEN NOT is_verify THEN coalesce(n_decode_reqs, 1)
+        ELSE coalesce(
+            n_decode_reqs + n_draft_tokens * acceptance_rate, coalesce(n_decode_reqs, 1) * mean_acceptance_length
+        )
     END AS expected_tokens,
     annotation,
     main_stream,

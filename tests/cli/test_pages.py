@@ -32,10 +32,10 @@ def test_runs(call):
     assert (
         call("runs").stdout
         == """\
-run      engine      model    TP ranks steps decode activities  window lost
-baseline vLLM 0.32.0 tiny-moe  2   2/2     4      3          9 8.00 ms    2
-eagle3   vLLM        tiny-moe  1   1/1     2      2          0 4.00 ms    -
-stalled  SGLang      -         -   1/1     1      1          2  550 ms    -
+run      engine      model    ranks steps decode  window lost
+baseline vLLM 0.32.0 tiny-moe   2/2     4      3 8.00 ms    2
+eagle3   vLLM        tiny-moe   1/1     2      2 4.00 ms    -
+stalled  SGLang      -          1/1     1      1  550 ms    -
 """
     )
 
@@ -134,7 +134,7 @@ def test_spec(call):
         call("spec", "eagle3").stdout
         == """\
 eagle3   vLLM   tiny-moe   TP1, 1 of 1 rank
-drafts: eagle3, K=2   62.5 % of drafts accepted
+drafts: eagle3, K=2   62.5 % of draft tokens accepted
 2 decode steps of 1 request   step 1.10 ms (median 1.10)
 2.25 tokens/step   0.49 ms/token, 2045.5 tok/s (profiled)   GPU busy 90.9 %
 AllReduce is 18.2 % of the step, 20.0 % of busy time

@@ -2,6 +2,7 @@
 
 import pytest
 from database import add, dicts, memory_database, rows, us
+from samples import eagle3
 
 from tracekit import queries
 from tracekit.errors import QueryError
@@ -169,6 +170,16 @@ def test_tokens_of_verify_steps_without_counters_are_not_guessed():
     add(con, "step", "r", rank=0, step=0, **step)
     (row,) = dicts(con, "breakdown_headline", run="r")
     assert (row["tokens_per_step"], row["token_source"], row["ns_per_token"]) == (None, None, None)
+
+
+def test_steps_with_fewer_drafts_emit_fewer_tokens():
+    """n-gram drafts for some requests only: accepted tokens go by drafted ones, 5 of 8 here."""
+    con = memory_database()
+    eagle3(con, "r")
+    con.execute("UPDATE step SET n_decode_reqs = 4, n_draft_tokens = 1 WHERE step = 0")
+    con.execute("UPDATE step SET n_draft_tokens = NULL WHERE step = 1")
+    found = con.execute("SELECT expected_tokens FROM steps ORDER BY step").fetchall()
+    assert found == [(4 + 5 / 8,), (2.25,)]
 
 
 def test_emitted_tokens_of_the_trace_win(con):

@@ -6,14 +6,12 @@ from tracekit import units
 from tracekit.cli import options, output, page, table
 
 COLUMNS = [
-    (table.label("run"), lambda run: run.run),
-    (table.name("engine"), lambda run: page.engine(run) or units.MISSING),
+    (table.name("run", minimum=30), lambda run: run.run),
+    (table.name("engine", minimum=11), lambda run: page.engine(run) or units.MISSING),
     (table.name("model"), lambda run: run.model or units.MISSING),
-    (table.Column("TP"), lambda run: str(run.tensor_parallel or units.MISSING)),
     (table.Column("ranks"), lambda run: f"{run.n_ranks}/{run.world_size or '?'}"),
     (table.Column("steps"), lambda run: f"{run.n_steps:,}"),
     (table.Column("decode"), lambda run: f"{run.n_decode_steps:,}"),
-    (table.Column("activities"), lambda run: f"{run.n_activities:,}"),
     (table.Column("window"), lambda run: units.duration(run.duration_ns)),
     (table.Column("lost"), lambda run: f"{run.n_lost:,}" if run.n_lost else units.MISSING),
 ]

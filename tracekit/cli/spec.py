@@ -77,7 +77,7 @@ def _head(
     drafter = run.speculative_method
     if drafter and run.num_speculative_tokens:
         drafter = f"{drafter}, K={run.num_speculative_tokens}"
-    accepted = [f"{page.per_cent(row.acceptance_rate)} of drafts accepted" for row in totals]
+    accepted = [f"{page.per_cent(row.acceptance_rate)} of draft tokens accepted" for row in totals]
     lines = table.flow([f"drafts: {table.visible(drafter)}" if drafter else "", *accepted], width)
     device = run.backend.upper()
     for row in figures:

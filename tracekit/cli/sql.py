@@ -39,7 +39,7 @@ def command(query: str, db: str | None, form: str) -> None:
 
 def _lines(names: list[str], rows: list["Row"], width: int) -> list[str]:
     """A table, or where that does not fit each row with a line per column."""
-    cells = [["NULL" if value is None else str(value) for value in row] for row in rows]
+    cells = [[_cell(value) for value in row] for row in rows]
     columns = [_column(name, [row[i] for row in rows]) for i, name in enumerate(names)]
     heading, *lines = table.lines(columns, cells, width)
     if all(cell_len(line) <= width for line in (heading, *lines)):
@@ -50,6 +50,12 @@ def _lines(names: list[str], rows: list["Row"], width: int) -> list[str]:
 def _record(names: list[str], cells: list[str], width: int) -> list[str]:
     columns = (table.label(""), table.name(""))
     return table.lines(columns, list(zip(names, cells, strict=True)), width)[1:]
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "NULL"
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _column(name: str, values: list[object]) -> table.Column:
