@@ -52,8 +52,10 @@ format: $(READY)  ## format and fix what ruff can
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-bench: $(READY)  ## time ingest against json.load, HTA and Perfetto
+bench: $(READY)  ## time ingest against json.load, HTA and Perfetto; its memory (15 minutes)
 	$(BIN)/python benchmarks/ingest.py
+	@echo
+	$(BIN)/python benchmarks/ingest.py --memory
 
 # mypy does not know setuptools' package-dir: links show it the folders as one package.
 .PHONY: links
