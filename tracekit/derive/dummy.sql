@@ -32,11 +32,12 @@ outside AS (
     ASOF JOIN executed ON led.file_id = executed.file_id AND at_ns >= executed.start_ns
     WHERE at_ns >= executed.end_ns
 )
--- A pass begins with the inputs that lead to it, or right after the output copy.
+-- A pass begins with the inputs that lead to it, right after the output copy, or with a graph that
+-- embeds its tokens anew.
 SELECT file_id, led_from_ns AS begin_ns, true AS is_dummy
 FROM outside
 JOIN habit USING (file_id)
 WHERE habit = 'execute' AND NOT (SELECT drafts FROM run_drafts)
     AND scope_phase IS NULL AND (is_graph OR is_model) AND output_copies > 0
-QUALIFY led_from_ns < at_ns
+QUALIFY led_from_ns < at_ns OR (is_graph AND is_embedding)
     OR row_number() OVER (PARTITION BY file_id, execute_ns ORDER BY at_ns) = 1;

@@ -11,6 +11,7 @@ WITH grouped AS (
         count(*) AS n, any_value(graph_id) AS graph_id,
         bool_or(is_graph OR graph_id IS NOT NULL)
             OR (bool_and(launch_ns IS NULL AND device_kind = 'gpu') AND count(*) > 1) AS is_graph,
+        bool_or(is_embedding) AS is_embedding,
         bool_or(is_model) AS is_model,
         bool_or(is_gemm_or_collective) AS is_gemm_or_collective,
         bool_and(is_output_copy) AS is_output_copy,

@@ -12,8 +12,10 @@ WITH launched AS (
         min(at_ns) FILTER (is_v2_sampling AND NOT is_graph) AS sampling_ns,
         max(at_ns) FILTER (is_post_update) AS post_update_ns,
         min(at_ns) FILTER (scope_phase = 'pass' AND (is_graph OR is_model)) AS scoped_pass_ns,
+        min(at_ns) FILTER (replay.launch_id IS NOT NULL) AS replay_ns,
         bool_or(is_rejection) AS has_rejection
     FROM placed
+    LEFT JOIN replay USING (file_id, launch_id)
     GROUP BY ALL
 ),
 passed AS (
@@ -88,33 +90,35 @@ decided AS (
     SELECT
         file_id, launch_id, k, is_verify,
         CASE
-            WHEN is_dummy THEN {'phase': 'forward', 'source': 'graph'}
+            WHEN is_dummy THEN {'phase': 'forward', 'source': 'kernels'}
             WHEN scope_phase = 'pass' AND at_ns < scoped_pass_ns
                 THEN {'phase': 'prepare', 'source': 'engine'}
             WHEN scope_phase = 'pass' THEN {'phase': 'forward', 'source': 'engine'}
             WHEN scope_phase IS NOT NULL THEN {'phase': scope_phase, 'source': 'engine'}
             WHEN is_sglang AND at_ns < batch_end_ns AND at_ns < least(target_start_ns, draft_start_ns)
                 THEN {'phase': 'prepare', 'source': 'engine'}
+            WHEN is_sglang AND is_output_copy AND at_ns >= target_scope_end_ns
+                THEN {'phase': 'other', 'source': CASE WHEN at_ns < batch_end_ns THEN 'engine' ELSE 'kernels' END}
             WHEN is_sglang AND at_ns < batch_end_ns AND at_ns >= target_scope_end_ns
-                AND NOT is_output_copy
                 AND (extend_start_ns IS NULL OR at_ns < extend_start_ns)
                 THEN {'phase': 'sample', 'source': 'engine'}
-            WHEN is_sglang THEN {'phase': 'other', 'source': 'engine'}
-            WHEN habit IN ('profiler_step', 'pass') THEN {'phase': 'other', 'source': 'none'}
-            WHEN habit = 'graph' AND file_id NOT IN (SELECT file_id FROM replay) THEN {'phase': 'other', 'source': 'none'}
+            WHEN is_sglang AND at_ns < batch_end_ns THEN {'phase': 'other', 'source': 'engine'}
+            WHEN is_sglang OR habit = 'profiler_step' THEN {'phase': 'other', 'source': 'none'}
+            WHEN habit = 'graph' AND replay_ns IS NULL THEN {'phase': 'other', 'source': 'none'}
+            WHEN habit = 'graph' AND at_ns < replay_ns THEN {'phase': 'prepare', 'source': 'graph'}
+            WHEN habit = 'graph' AND at_ns = replay_ns THEN {'phase': 'forward', 'source': 'graph'}
             WHEN is_output_copy AND at_ns > target_end_ns
                 THEN {'phase': 'other', 'source': 'kernels'}
             WHEN pass_ns IS NULL OR at_ns < pass_ns
                 THEN {'phase': 'prepare', 'source': CASE WHEN has_v2 THEN 'kernels' ELSE 'span' END}
             WHEN has_v2 AND at_ns <= target_end_ns
-                THEN {'phase': 'forward', 'source': CASE WHEN is_graph THEN 'graph' ELSE 'kernels' END}
+                THEN {'phase': 'forward', 'source': 'kernels'}
             WHEN has_v2 AND at_ns <= coalesce(post_update_ns, at_ns)
                 THEN {'phase': 'sample', 'source': 'kernels'}
-            WHEN has_v2 THEN {'phase': 'draft', 'source': CASE WHEN is_graph THEN 'graph' ELSE 'kernels' END}
+            WHEN has_v2 THEN {'phase': 'draft', 'source': 'kernels'}
             WHEN at_ns < execute_end_ns THEN {'phase': 'forward', 'source': 'span'}
             WHEN at_ns >= drafting_ns THEN {'phase': 'draft', 'source': 'kernels'}
             WHEN at_ns >= execute_end_ns THEN {'phase': 'sample', 'source': after_source}
-            WHEN habit = 'graph' AND at_ns <= target_end_ns THEN {'phase': 'forward', 'source': 'graph'}
             ELSE {'phase': 'other', 'source': 'none'}
         END AS decision
     FROM told

@@ -46,7 +46,9 @@ read AS (
             '^execute_(?:\d+_)?context_(\d+)\((?:sq)?(\d+)[^)]*\)_generation_(\d+)\((?:sq)?(\d+)[^)]*\)$',
             ['c', 'ct', 'g', 'gt']
         ) AS counts,
-        regexp_extract(execute_name, '^execute_new_(\d+)_cached_(\d+)$', ['c', 'g']) AS old_counts
+        regexp_extract(execute_name, '^execute_new_(\d+)_cached_(\d+)$', ['c', 'g']) AS old_counts,
+        -- SGLang's step[DECODE bs=4], step[EXTEND bs=2 toks=384]; a VERIFY tells no tokens.
+        regexp_extract(pass_name, '^step\[\w*(EXTEND|DECODE|VERIFY)\w* bs=(\d+)(?: toks=(\d+))?', ['mode', 'bs', 'toks']) AS pass
     FROM cut
     LEFT JOIN said USING (file_id, k)
 )
@@ -54,10 +56,22 @@ SELECT
     file_id, k, begin_ns, end_ns, is_last, is_dummy, execute_end_ns,
     coalesce(execute_name, pass_name, profiler_name) AS annotation,
     execute_name, pass_name, has_verify_span,
-    try_cast(coalesce(nullif(counts.c, ''), old_counts.c) AS INTEGER) AS n_prefill_reqs,
-    try_cast(counts.ct AS INTEGER) AS n_prefill_tokens,
-    try_cast(coalesce(nullif(counts.g, ''), old_counts.g) AS INTEGER) AS n_decode_reqs,
-    try_cast(counts.gt AS INTEGER) AS n_decode_tokens
+    coalesce(
+        try_cast(counts.c AS INTEGER), try_cast(old_counts.c AS INTEGER),
+        CASE WHEN pass.mode = 'EXTEND' THEN try_cast(pass.bs AS INTEGER) WHEN pass.mode != '' THEN 0 END
+    ) AS n_prefill_reqs,
+    coalesce(
+        try_cast(counts.ct AS INTEGER),
+        CASE WHEN pass.mode = 'EXTEND' THEN try_cast(pass.toks AS INTEGER) WHEN pass.mode != '' THEN 0 END
+    ) AS n_prefill_tokens,
+    coalesce(
+        try_cast(counts.g AS INTEGER), try_cast(old_counts.g AS INTEGER),
+        CASE WHEN pass.mode = 'EXTEND' THEN 0 WHEN pass.mode != '' THEN try_cast(pass.bs AS INTEGER) END
+    ) AS n_decode_reqs,
+    coalesce(
+        try_cast(counts.gt AS INTEGER),
+        CASE pass.mode WHEN 'EXTEND' THEN 0 WHEN 'DECODE' THEN try_cast(pass.bs AS INTEGER) END
+    ) AS n_decode_tokens
 FROM read;
 
 CREATE TEMP TABLE placed AS

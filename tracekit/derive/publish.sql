@@ -54,12 +54,15 @@ SELECT
     END,
     annotation, step_time.start_ns, stop_ns - step_time.start_ns, busy_ns,
     stop_ns - step_time.start_ns - busy_ns - coalesce(gap_ns, 0),
-    CASE WHEN starts_with(execute_name, 'execute_context') THEN coalesce(gap_ns, 0) END,
+    CASE WHEN writes_empty_steps AND stop_ns IS NOT NULL THEN coalesce(gap_ns, 0) END,
     starved_ns, launch_delay_ns,
     begin_ns, step_fact.end_ns - begin_ns,
     n_prefill_reqs, n_prefill_tokens, n_decode_reqs, n_decode_tokens,
     is_verify,
-    CASE WHEN n_decode_tokens IS NOT NULL THEN n_decode_tokens - n_decode_reqs WHEN NOT is_verify THEN 0 END,
+    CASE
+        WHEN n_decode_tokens IS NOT NULL THEN n_decode_tokens - n_decode_reqs
+        WHEN NOT is_verify THEN 0
+    END,
     CASE WHEN n_prefill_reqs = 0 AND n_decode_tokens = n_decode_reqs THEN n_decode_reqs END,
     cut_step.k IS NULL AND coalesce(begin_ns >= window_start_ns, true),
     main_stream, call, call_ns
@@ -69,4 +72,9 @@ JOIN file USING (file_id)
 LEFT JOIN step_time USING (file_id, k)
 LEFT JOIN waited USING (file_id, k)
 LEFT JOIN longest USING (file_id, k)
-LEFT JOIN cut_step USING (file_id, k);
+LEFT JOIN cut_step USING (file_id, k)
+CROSS JOIN (
+    -- vLLM annotates its empty steps; SGLang skips them.
+    SELECT bool_or(execute_name IS NOT NULL) AND bool_and(pass_name IS NULL) AS writes_empty_steps
+    FROM host_step
+);

@@ -6,6 +6,7 @@
 CREATE TEMP TABLE signature AS
 SELECT
     name, category, impl,
+    category = 'embedding' AS is_embedding,
     category IN ('embedding', 'norm', 'gemm', 'moe_gemm') AS is_model,
     category IN (
         'gemm', 'moe_gemm', 'all_reduce', 'all_gather', 'reduce_scatter', 'all_to_all',

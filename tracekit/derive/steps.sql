@@ -41,7 +41,7 @@ WITH main AS (
 counted AS (
     SELECT
         launch.*,
-        count_if(NOT is_input) OVER (
+        count(*) FILTER (NOT is_input) OVER (
             PARTITION BY launch.file_id ORDER BY at_ns, start_ns
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS run_of_inputs
@@ -91,7 +91,7 @@ CREATE TEMP TABLE step_begin AS
 WITH pass AS (
     SELECT
         *,
-        count_if(value = 'pass') OVER (
+        count(*) FILTER (value = 'pass') OVER (
             PARTITION BY file_id ORDER BY start_ns, end_ns DESC
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS targets_before

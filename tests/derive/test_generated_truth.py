@@ -1,0 +1,113 @@
+"""Generated runs against the exact truth beside them: every activity, step, phase and breakdown row."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import tracekit
+
+GENERATE = Path(__file__).parents[2] / "sample_traces" / "generate.py"
+
+TABLES = {
+    "activities": "SELECT * FROM activities",
+    "steps": "SELECT * REPLACE (is_verify::INTEGER AS is_verify, is_complete::INTEGER AS is_complete) FROM steps",
+    "step_phases": "SELECT * FROM step_phases",
+    "step_breakdown": "SELECT * FROM step_breakdown",
+}
+
+
+def dialects():
+    listed = subprocess.run(
+        [sys.executable, GENERATE, ".", "--list"], capture_output=True, text=True, check=True
+    )
+    return [line.split()[0] for line in listed.stdout.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def ingested(tmp_path_factory):
+    """Generates and ingests one dialect at a time; gives its folder and database."""
+    made = {}
+
+    def make(dialect):
+        if dialect not in made:
+            out = tmp_path_factory.mktemp(dialect)
+            subprocess.run(
+                [sys.executable, GENERATE, out, "--dialect", dialect],
+                check=True,
+                stdout=subprocess.DEVNULL,
+            )
+            db = out / "run.duckdb"
+            tracekit.ingest([out / dialect], run="r", db=db)
+            made[dialect] = out / dialect, db
+        return made[dialect]
+
+    return make
+
+
+@pytest.fixture
+def connection():
+    with duckdb.connect() as con:
+        yield con
+
+
+def truth_columns(truth):
+    with truth.open() as lines:
+        # Names of implementations are compared where the truth has one, below.
+        return [name for name in lines.readline().strip().split(",") if name != "impl"]
+
+
+def differences(con, truth, query):
+    columns = truth_columns(truth)
+    as_text = ", ".join(f"{name}::VARCHAR AS {name}" for name in columns)
+    con.execute(
+        f"CREATE TEMP TABLE expected AS SELECT {', '.join(columns)}"
+        " FROM read_csv($truth, all_varchar = true, header = true, nullstr = '')",
+        {"truth": str(truth)},
+    )
+    con.execute(f"CREATE TEMP TABLE found AS SELECT {as_text} FROM ({query})")
+    missing = con.execute("FROM expected EXCEPT ALL FROM found").fetchall()
+    spare = con.execute("FROM found EXCEPT ALL FROM expected").fetchall()
+    assert con.execute("SELECT count(*) > 0 FROM expected").fetchall() == [(True,)]
+    return missing[:5], spare[:5]
+
+
+def attach(con, db):
+    con.execute(f"ATTACH '{db}' AS db (READ_ONLY)")
+    con.execute("USE db")
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("dialect", dialects())
+def test_every_row_is_the_truth(ingested, connection, dialect, table):
+    folder, db = ingested(dialect)
+    attach(connection, db)
+    missing, spare = differences(connection, folder / "truth" / f"{table}.csv", TABLES[table])
+    assert (missing, spare) == ([], [])
+
+
+@pytest.mark.parametrize("dialect", dialects())
+def test_implementations_are_told_apart(ingested, connection, dialect):
+    folder, db = ingested(dialect)
+    attach(connection, db)
+    wrong = connection.execute(
+        "SELECT DISTINCT truth.name, truth.impl, activities.impl"
+        " FROM read_csv($truth, all_varchar = true, header = true, nullstr = '') AS truth"
+        " JOIN activities USING (name)"
+        " WHERE truth.impl IS NOT NULL AND truth.impl IS DISTINCT FROM activities.impl",
+        {"truth": str(folder / "truth" / "activities.csv")},
+    )
+    assert wrong.fetchall() == []
+
+
+@pytest.mark.parametrize("dialect", dialects())
+def test_speculation_counters_are_the_truth(ingested, connection, dialect):
+    folder, db = ingested(dialect)
+    truth = folder / "truth" / "spec.csv"
+    if not truth.exists():
+        pytest.skip("nothing is drafted")
+    attach(connection, db)
+    missing, spare = differences(connection, truth, "SELECT * FROM spec_decode")
+    assert (missing, spare) == ([], [])
