@@ -69,7 +69,7 @@ def step_of(batch: Batch, form: str) -> Step:
         n_decode_reqs=batch.decode_reqs if has_counts else None,
         n_decode_tokens=batch.decode_tokens if has_tokens else None,
         is_verify=batch.drafts > 0,
-        n_draft_tokens=batch.drafts if has_tokens else None,
+        n_draft_tokens=batch.drafts if has_tokens or not batch.drafts else None,
         is_empty=not batch.tokens,
     )
 

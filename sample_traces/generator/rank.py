@@ -41,8 +41,9 @@ class Step:
     n_decode_reqs: int | None = None
     n_decode_tokens: int | None = None
     is_verify: bool = False
-    n_draft_tokens: int | None = None
+    n_draft_tokens: int | None = 0
     is_empty: bool = False
+    is_cut: bool = False
     host_start_ns: int = 0
     host_end_ns: int = 0
     host_phases: set[str] = field(default_factory=set)

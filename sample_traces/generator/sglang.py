@@ -66,12 +66,12 @@ class SGLangRunner:
 
     def _rest(self, phase: str) -> tuple[str, str]:
         """Phase and source of what only the outer span covers."""
-        return ("other", "none") if self.o.outer == "none" else (phase, "span")
+        return ("other", "none") if self.o.outer == "none" else (phase, "engine")
 
     def _batch(self, batch: Batch) -> None:
         m = self.m
         if self.o.outer != "none":
-            with m.label("prepare", "span"):
+            with m.label("prepare", "engine"):
                 copy = work("htod", 1.0, nbytes=256)
                 m.launch(copy, copy, call="cudaMemcpyAsync", op="aten::copy_")
         if batch.drafts:
@@ -83,7 +83,8 @@ class SGLangRunner:
         if self.o.num_tokens:
             self._draft_extend(batch)
         if self.o.outer != "none":
-            with m.label("other", "span"):
+            # behind draft_extend nothing is sampled any more; without one it still is
+            with m.label("other" if self.o.num_tokens else "sample", "engine"):
                 m.launch(work("cast", 1.9), op="aten::_to_copy")
 
     def _draft(self, batch: Batch) -> None:
@@ -118,7 +119,7 @@ class SGLangRunner:
             if batch.drafts:
                 m.launch(work("verify_tree", 3.2), op="sgl_kernel::verify_tree_greedy")
                 m.launch(work("fill_accept_out_cache_loc", 1.6), call="cuLaunchKernelEx")
-        with m.label("other", "kernels"):
+        with m.label("other", "kernels" if self.o.outer == "none" else "engine"):
             copy = work("dtoh", 1.4, COPY, joins=MAIN, nbytes=64)
             m.launch(copy, call="cudaMemcpyAsync", op="aten::copy_")
 

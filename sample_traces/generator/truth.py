@@ -147,7 +147,9 @@ def _account(
 
 
 def is_complete(rank: Rank, number: int, step: Step) -> bool:
-    """Whether the step begins and its last activity ends inside the profiling window."""
+    """Whether the step begins and its last phase ends inside the profiling window."""
+    if step.is_cut:
+        return False
     ends = [r.start_ns + r.dur_ns for r in rank.rows if r.step == number]
     end = max([step.host_end_ns, *ends])
     return rank.window_start <= step.host_start_ns and end <= rank.window_end

@@ -30,7 +30,8 @@ class V1Options:
 
     scopes: none, new (0.11.1+), 0.10 or 0.11. form: of the step's annotation, see
     `annotation`. graphs: full, piecewise or eager. method: none, eagle or ngram. In
-    `lost_step` the trace lacks two launch calls.
+    `lost_step` the trace lacks two launch calls; in `cut_step` profiling stops between
+    execute_model and sample_tokens.
     """
 
     scopes: str = "none"
@@ -46,6 +47,7 @@ class V1Options:
     is_random: bool = False
     copies_lengths_out: bool = False
     lost_step: int | None = None
+    cut_step: int | None = None
     logits_args: str = ""
     model: Model = field(default_factory=Model)
 
@@ -73,7 +75,10 @@ class V1Runner:
         else:
             self._execute_model(number, batch)
         m.idle_host(30_000)
-        if batch.tokens:
+        if number == o.cut_step:
+            for rank in m.active:
+                rank.steps[number].is_cut = True
+        elif batch.tokens:
             self._sample_tokens(number, batch)
         m.end_step(number)
         m.idle_host(60_000 if batch.tokens else 400_000)

@@ -77,12 +77,9 @@ def v1_scopes_graphs_piecewise(size: Size) -> Run:
 
 
 def v1_no_scopes_piecewise(size: Size) -> Run:
-    """V1 without scopes, piecewise; two lost launch calls, rank 0's last step cut."""
-    options = V1Options(graphs="piecewise", lost_step=2)
-    run = _v1("v1_no_scopes_piecewise", size, options, lambda _: Batch(decode_reqs=4))
-    first = run.ranks[0]
-    first.window_end = max(first.free.values()) - 60_000
-    return run
+    """V1 without scopes, piecewise; two lost launch calls, the last step cut by the stop."""
+    options = V1Options(graphs="piecewise", lost_step=2, cut_step=(size.steps or 5) - 1)
+    return _v1("v1_no_scopes_piecewise", size, options, lambda _: Batch(decode_reqs=4))
 
 
 def v1_no_scopes_eagle(size: Size) -> Run:
@@ -129,16 +126,17 @@ def _old(scopes: str) -> V1Options:
 
 
 def v1_new_cached(size: Size) -> Run:
-    """0.12: annotation execute_new_N_cached_M, EAGLE-3, full graphs."""
+    """0.12: annotation execute_new_N_cached_M, EAGLE-3, full graphs, an empty step."""
     options = V1Options(form="new_cached", method="eagle")
-    run = _v1("v1_new_cached", size, options, prefill_first)
+    run = _v1("v1_new_cached", size, options, lambda n: EMPTY if n == 3 else prefill_first(n))
     run.version, run.file_name = "0.12.0", INSTANCE_FILE
     return run
 
 
 def v1_detailed(size: Size) -> Run:
-    """The detailed annotation of 0.26 and later: prefill, mixed and decode batches."""
-    return _v1("v1_detailed", size, V1Options(form="detailed"), mixture)
+    """The detailed annotation of 0.26 and later: prefill, mixed and decode, an empty step."""
+    options = V1Options(form="detailed")
+    return _v1("v1_detailed", size, options, lambda n: EMPTY if n == 3 else mixture(n), steps=6)
 
 
 def v1_ngram(size: Size) -> Run:

@@ -104,10 +104,26 @@ def test_lost_launches_are_placed_only_between_neighbours_of_one_step(runs):
     assert links["none", True] == links["launch", False] == 0
 
 
-def test_step_that_outlives_the_profiler_is_not_complete(runs):
+def test_step_cut_by_the_stop_of_profiling_is_not_complete(runs):
     steps = runs["v1_no_scopes_piecewise"].truth("steps")
-    cut = [(s["rank"], s["step"]) for s in steps if s["is_complete"] == "0"]
-    assert cut == [("0", "4")]
+    assert [s["step"] for s in steps if s["is_complete"] == "0"] == ["4", "4"]
+    phases = runs["v1_no_scopes_piecewise"].truth("step_phases")
+    assert {r["phase"] for r in phases if r["step"] == "4"} == {"prepare", "forward"}
+
+
+def test_draft_tokens_are_unknown_only_where_drafts_are_checked_without_a_count(runs):
+    for run in runs.values():
+        for step in run.truth("steps"):
+            assert step["is_verify"] == "1" or step["n_draft_tokens"] == "0"
+    unknown = {n for n, r in runs.items() if "" in {s["n_draft_tokens"] for s in r.truth("steps")}}
+    assert unknown == {
+        "v1_old_scopes_010",
+        "v1_old_scopes_011",
+        "v1_new_cached",
+        "v2_cuda_only",
+        "sglang_eagle",
+        "sglang_no_run_batch",
+    }
 
 
 def test_first_kernels_of_a_trace_were_launched_before_it(runs):
