@@ -16,14 +16,14 @@
 --   rest_ns BIGINT: what dur_ns is without the stall.
 --   rank INTEGER: that rank; NULL where unknown.
 --   n_ranks BIGINT: ranks with a stall in the step.
---   host_call VARCHAR: the runtime call the host was longest in meanwhile; NULL where it was in none.
---   host_call_ns BIGINT: time of the gap it was in that call.
+--   host_call VARCHAR: the runtime call the host sat in for most of the gap; NULL where there is none.
+--   host_call_ns BIGINT: time of the gap it was in that call; NULL like it.
 -- Limits: a gap counts from half of the step and 1 ms on, if nothing was queued (the next activity was launched after
 --     the gap began) or the host sat in one call for half of it. Needs launch calls in the trace.
 
 WITH chosen AS (
     SELECT
-        dp, rank, step, start_ns, dur_ns, starved_ns,
+        dp, rank, step, start_ns, dur_ns, starved_ns, coalesce(wait_for_work_ns, 0) AS wait_ns,
         greatest(dur_ns / 2, 1_000_000) AS long_ns,
         min(start_ns) OVER (PARTITION BY dp, rank) AS first_step_ns
     FROM steps
@@ -75,7 +75,9 @@ gaps AS (
         AND activity.rank IS NOT DISTINCT FROM suspects.rank
         AND activity.start_ns BETWEEN suspects.begin_ns AND suspects.start_ns + suspects.dur_ns
     WHERE activity.run = $run
-    QUALIFY activity.start_ns - gap_ns >= long_ns
+    -- A gap that ends the window may be one without requests: that part is no stall.
+    QUALIFY activity.start_ns - gap_ns
+        - CASE WHEN activity.start_ns >= suspects.start_ns + suspects.dur_ns THEN wait_ns ELSE 0 END >= long_ns
 ),
 
 calls AS (
@@ -114,8 +116,8 @@ SELECT
     CASE WHEN is_in_step THEN dur_ns - stall_ns ELSE dur_ns END AS rest_ns,
     rank,
     count(DISTINCT coalesce(rank, -1)) OVER (PARTITION BY dp, step) AS n_ranks,
-    host_call,
-    host_call_ns
+    CASE WHEN host_call_ns >= stall_ns / 2 THEN host_call END AS host_call,
+    CASE WHEN host_call_ns >= stall_ns / 2 THEN host_call_ns END AS host_call_ns
 FROM stalls
 QUALIFY row_number() OVER (PARTITION BY dp, step ORDER BY stall_ns DESC, rank, gap_ns) = 1
 ORDER BY stall_ns DESC, dp, step

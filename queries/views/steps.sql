@@ -23,7 +23,8 @@
 --   n_draft_tokens INTEGER: draft tokens it checks; NULL where only the fact is known.
 --   n_emitted_tokens INTEGER: tokens it emitted, where the trace tells; else NULL.
 --   is_complete BOOLEAN: true where the step begins and its last phase ends inside the profiling window.
---   starved_ns BIGINT: idle time in which nothing was queued: the next launch came after the gap began; NULL without launches.
+--   starved_ns BIGINT: idle time (without wait_for_work_ns) in which nothing was queued: the next activity was
+--     launched after the gap began; NULL without launches.
 --   launch_delay_ns BIGINT: median time from launch call to start over its activities; NULL without launches.
 --   is_measured BOOLEAN: true where breakdowns use it: complete on all its ranks; all with device work where no step of its kind is.
 --   expected_tokens DOUBLE: tokens a decode step emitted: n_emitted_tokens, else one per request (one where their
@@ -68,7 +69,7 @@ SELECT
     n_draft_tokens,
     n_emitted_tokens,
     is_complete,
-    starved_ns,
+    CASE WHEN starved_ns IS NOT NULL THEN greatest(0, starved_ns - coalesce(wait_for_work_ns, 0)) END AS starved_ns,
     launch_delay_ns,
     is_whole OR (dur_ns IS NOT NULL AND NOT bool_or(is_whole) OVER (PARTITION BY flagged.run, kind)) AS is_measured,
     CASE

@@ -59,7 +59,7 @@ other   2 more        0.01   0.5   0.6    0.01     1     7.0 0.00-0.01
         wait for work 0.10   6.5                             0.02-0.18
         idle          0.28  17.7                             0.17-0.38
 step                  1.55 100.0                             1.11-1.99
-unknown 0.0 % of busy, unlinked 1 (60.0 us, 1 of them in no step)
+unknown 0.0 % of busy, unlinked 1 (60.0 us, all in no step)
 phases by engine scopes
 Next:
   tracekit breakdown baseline --by kernel --phase forward  its kernels
@@ -92,11 +92,11 @@ def test_steps(call):
         == """\
 baseline   vLLM 0.32.0   tiny-moe (synthetic)   TP2, 2 of 2 ranks
 
-step kind        reqs tokens   ms busy% idle forward sample other
-   0 decode, cut    1      1 0.50 100.0 0.00       -      -     -
-   1 prefill        1     17 0.80 100.0 0.00       -      -     -
-   2 decode         1      1 1.00  85.0 0.15    0.85      -     -
-   3 decode         1      1 2.10  71.4 0.40    1.39   0.03  0.01
+step kind        req tok   ms busy% idle forward sample other
+   0 decode, cut   1   1 0.50 100.0 0.00       -      -     -
+   1 prefill       1  17 0.80 100.0 0.00       -      -     -
+   2 decode        1   1 1.00  85.0 0.15    0.85      -     -
+   3 decode        1   1 2.10  71.4 0.40    1.39   0.03  0.01
 Next:
   tracekit breakdown baseline --step 3  the longest of them
 """

@@ -240,6 +240,12 @@ def test_a_stall_ahead_of_the_first_step_is_not_in_its_time():
     assert (row["is_in_step"], row["dur_ns"], row["rest_ns"]) == (False, us(1_000), us(1_000))
 
 
+def test_a_gap_without_requests_is_no_stall():
+    con = long_gap(launched=60)
+    con.execute("UPDATE step SET wait_for_work_ns = 8_000_000, dur_ns = 8_950_000")
+    assert rows(con, "breakdown_stalls", run="r") == []
+
+
 def test_unknown_and_missing_parameters_are_named(con):
     with pytest.raises(QueryError, match="breakdown: no parameter 'runn'; it takes: run, kind"):
         queries.run(con, "breakdown", runn="baseline")

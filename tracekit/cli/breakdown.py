@@ -105,7 +105,7 @@ def _name(row: SimpleNamespace, by: str) -> str:
         return f"{row.n_folded} more"
     if by == "impl" and row.impl:
         return f"{row.category} {row.impl}"
-    return str(row.name or row.category)
+    return row.category if row.name is None else page.kernel(row.name)
 
 
 def _blank(value: float | None, form: Callable[[float | None], str]) -> str:
@@ -132,8 +132,11 @@ def _unlinked(figures: SimpleNamespace) -> str:
     if not figures.n_unlinked:
         return "unlinked 0"
     time = units.duration(figures.unlinked_ns)
-    placed = f", {figures.n_unplaced:,} of them in no step" if figures.n_unplaced else ""
-    return f"unlinked {figures.n_unlinked:,} ({time}{placed})"
+    if not figures.n_unplaced:
+        return f"unlinked {figures.n_unlinked:,} ({time})"
+    is_all = figures.n_unplaced == figures.n_unlinked
+    outside = "all" if is_all else f"{figures.n_unplaced:,} of them"
+    return f"unlinked {figures.n_unlinked:,} ({time}, {outside} in no step)"
 
 
 def _next(

@@ -62,7 +62,7 @@ def command(
 
 def _next(rows: list[SimpleNamespace], run: str, db: str | None) -> list[tuple[str, str]]:
     folded = (
-        [(output.to_paste(db, "kernels", run, "--all"), "")] if rows and not rows[-1].name else []
+        [(output.to_paste(db, "kernels", run, "--all"), "")] if rows and rows[-1].n_folded else []
     )
     why = (output.to_paste(db, "kernels", run, "--why", "NAME"), "which rule gave a name its class")
     return [*folded, why]
@@ -72,13 +72,17 @@ def _class(row: SimpleNamespace) -> str:
     return " ".join(filter(None, (row.category, row.impl)))
 
 
+def _name(row: SimpleNamespace) -> str:
+    return page.kernel(row.name) if row.name is not None else f"{row.n_folded:,} more"
+
+
 COLUMNS = [
     (table.Column("ms"), lambda row: units.ms(row.sum_ns)),
     (table.Column("%sum"), lambda row: units.percent(row.share)),
     (table.Column("calls"), lambda row: f"{row.n:,}"),
     (table.Column("us/call"), lambda row: units.us(row.ns_per_call)),
     (table.name("category impl", minimum=24), _class),
-    (table.name("name"), lambda row: row.name or f"{row.n_folded:,} more"),
+    (table.name("name"), _name),
 ]
 
 

@@ -23,11 +23,12 @@ SOURCES = {
 
 def title(run: SimpleNamespace, n_ranks: int, width: int) -> list[str]:
     """Which run a page is about: name, engine, model, ranks."""
+    model = table.shorten(table.visible(run.model or ""), 44)
+    is_told = not run.is_synthetic or "synthetic" in model
     parts = [
         table.visible(run.run),
         engine(run),
-        table.shorten(table.visible(run.model or ""), 44)
-        + (" (synthetic)" if run.is_synthetic else ""),
+        model if is_told else f"{model} (synthetic)",
         ranks(run.tensor_parallel, n_ranks, run.world_size),
     ]
     first, *more = table.flow([part.strip() for part in parts], width)
@@ -57,6 +58,11 @@ def plural(count: int, noun: str) -> str:
 def counted(count: int, noun: str) -> str:
     """`1 step`, `1,200 steps`."""
     return f"{count:,} {plural(count, noun)}"
+
+
+def kernel(name: str) -> str:
+    """A kernel's name as pages show it: of what C++ returns there is only `void`."""
+    return name.removeprefix("void ")
 
 
 def calls(number: float | None) -> str:

@@ -36,7 +36,7 @@ def command(
     rows = found.records()
     shown = rows if show_all else rows[:SHOWN]
     width = output.page_width()
-    heading, *lines = table.of(shown, SPEC, width)
+    heading, *lines = table.of(shown, _spec(shown), width)
     output.write_lines([*page.title(facts, facts.n_ranks, width), "", output.strong(heading)])
     output.write_lines([*lines, *_footer(rows, len(shown), db, facts.run)])
 
@@ -59,21 +59,23 @@ def _number(value: int | None) -> str:
     return units.MISSING if value is None else f"{value:,}"
 
 
-SPEC = [
-    (table.Column("step"), _name),
-    (table.label("kind"), _kind),
-    (table.Column("reqs"), lambda step: _number(step.n_reqs)),
-    (table.Column("tokens"), lambda step: _number(step.n_tokens)),
-    (table.Column("drafts"), _drafts),
-    (table.Column("ms"), lambda step: units.ms(step.dur_ns)),
-    (table.Column("busy%"), lambda step: units.percent(step.busy_share)),
-    (table.Column("idle"), lambda step: units.ms(step.idle_ns)),
-    (table.Column("prepare"), lambda step: units.ms(step.prepare_ns)),
-    (table.Column("forward"), lambda step: units.ms(step.forward_ns)),
-    (table.Column("sample"), lambda step: units.ms(step.sample_ns)),
-    (table.Column("draft"), lambda step: units.ms(step.draft_ns)),
-    (table.Column("other"), lambda step: units.ms(step.other_ns)),
-]
+def _spec(steps: list[SimpleNamespace]) -> list[table.Spec]:
+    target = "verify" if all(step.is_verify for step in steps) else "forward"
+    return [
+        (table.Column("step"), _name),
+        (table.label("kind"), _kind),
+        (table.Column("req"), lambda step: _number(step.n_reqs)),
+        (table.Column("tok"), lambda step: _number(step.n_tokens)),
+        (table.Column("drafts"), _drafts),
+        (table.Column("ms"), lambda step: units.ms(step.dur_ns)),
+        (table.Column("busy%"), lambda step: units.percent(step.busy_share)),
+        (table.Column("idle"), lambda step: units.ms(step.idle_ns)),
+        (table.Column("prep"), lambda step: units.ms(step.prepare_ns)),
+        (table.Column(target), lambda step: units.ms(step.forward_ns)),
+        (table.Column("sample"), lambda step: units.ms(step.sample_ns)),
+        (table.Column("draft"), lambda step: units.ms(step.draft_ns)),
+        (table.Column("other"), lambda step: units.ms(step.other_ns)),
+    ]
 
 
 def _footer(steps: list[SimpleNamespace], n_shown: int, db: str | None, run: str) -> list[str]:

@@ -3,13 +3,11 @@
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from types import SimpleNamespace
 
 from rich.cells import cell_len, set_cell_size
 
 from tracekit import units
-
-Row = TypeVar("Row")
 
 GAP = " "
 
@@ -24,6 +22,10 @@ class Column:
     minimum: int = 0
 
 
+Spec = tuple[Column, Callable[[SimpleNamespace], str]]
+"""A column and how a row makes its cell."""
+
+
 def label(title: str) -> Column:
     """Left-aligned column that is never cut."""
     return Column(title, is_right=False)
@@ -34,13 +36,8 @@ def name(title: str, minimum: int = 8) -> Column:
     return Column(title, is_right=False, is_flexible=True, minimum=minimum)
 
 
-def of(
-    rows: Sequence[Row], spec: Sequence[tuple[Column, Callable[[Row], str]]], width: int
-) -> list[str]:
-    """The heading, then one line per row; `spec` tells each column how to make its cell.
-
-    A column with nothing in it is left out.
-    """
+def of(rows: Sequence[SimpleNamespace], spec: Sequence[Spec], width: int) -> list[str]:
+    """The heading, then one line per row; a column with nothing in it is left out."""
     made = [(column, [cell(row) for row in rows]) for column, cell in spec]
     filled = [(column, cells) for column, cells in made if not set(cells) <= {"", units.MISSING}]
     columns = [column for column, _ in filled]
@@ -66,7 +63,7 @@ def shorten(text: str, width: int) -> str:
     if cell_len(text) <= width:
         return text
     # Namespace and function lead a C++ name; its tail tells template instances apart.
-    tail = width // 3
+    tail = width // 4
     head = set_cell_size(text, width - tail - 1).rstrip()
     return f"{head}…{_last_cells(text, tail)}"
 
