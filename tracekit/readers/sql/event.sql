@@ -1,10 +1,11 @@
--- Staging table of one ingest: what the traces hold, one row per event. Events that are not kept
--- have their reason in `skip` and little else, until they are counted and deleted.
+-- Staging table of one ingest: one row per event that is kept, and until they are in the ledger
+-- some per reason for which others are skipped.
 CREATE TEMP TABLE event (
     file_id INTEGER NOT NULL,
     kind ENUM ('kernel', 'memcpy', 'memset', 'call', 'op', 'scope', 'device_scope'),
     skip VARCHAR,           -- NULL: kept
-    name VARCHAR,           -- where skipped for a fault: the event as an example, else NULL
+    n INTEGER,              -- events of the row: 1 where kept
+    name VARCHAR,           -- where skipped for a fault: one such event
     thread BIGINT,          -- tid; of `stream 7` 7; of other text a hash
     start_ns BIGINT,        -- base of the file included
     dur_ns BIGINT,

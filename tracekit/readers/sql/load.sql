@@ -1,5 +1,6 @@
--- Events of a source into `event`. A strict source has its args typed, others have them as text.
-INSERT INTO event
+-- Events of a source into `event`: those kept, and how many were skipped for which reason.
+-- A strict source has its args typed, others have them as text.
+INSERT INTO event BY NAME
 WITH
 raw AS ({source}),
 named AS (
@@ -12,11 +13,13 @@ named AS (
             WHEN ph = 'M' THEN 'metadata'
             WHEN ph IN ('i', 'I', 'R') THEN 'instant'
             WHEN ph = 'C' THEN 'counter'
-        END AS unneeded
+        END AS unneeded,
+        -- so that no sum of times leaves BIGINT
+        abs(ts) <= 4000000000000000 AND dur BETWEEN 0 AND 1000000000000000 AS is_in_range
     FROM raw
     LEFT JOIN category USING (cat)
 ),
-judged AS (
+judged AS MATERIALIZED (    -- both branches below share one pass over the source
     SELECT
         *,
         CASE
@@ -28,47 +31,64 @@ judged AS (
             WHEN ts IS NULL THEN 'no start'
             WHEN dur IS NULL THEN 'no duration'
             WHEN dur < 0 THEN 'negative duration'
-            WHEN abs(ts) > 4000000000000000 OR dur > 1000000000000000 THEN 'time out of range'
+            WHEN NOT is_in_range THEN 'time out of range'
         END AS fault
     FROM named
 ),
-placed AS (
+kept AS (
     SELECT
         *,
-        fault IS NULL AND unneeded IS NULL AS is_kept,
-        CASE WHEN unneeded IS NULL THEN
-            coalesce(
-                TRY_CAST(tid AS BIGINT),
-                TRY_CAST(regexp_extract(tid, '^stream (\d+)$', 1) AS BIGINT),
-                ('0x' || left(md5(tid), 15))::BIGINT
-            )
-        END AS thread
+        coalesce(
+            TRY_CAST(tid AS BIGINT),
+            TRY_CAST(regexp_extract(tid, '^stream (\d+)$', 1) AS BIGINT),
+            ('0x' || left(md5(tid), 15))::BIGINT
+        ) AS thread
     FROM judged
+    WHERE unneeded IS NULL AND fault IS NULL
+),
+skipped AS (
+    SELECT
+        coalesce(unneeded, fault) AS skip,
+        CASE
+            WHEN unneeded = 'profiler span' THEN name
+            WHEN fault IS NOT NULL THEN concat_ws(
+                ', ', 'ph ' || ph, 'cat ' || cat, 'name ' || left(name, 200), 'ts ' || ts, 'dur ' || dur
+            )
+        END AS name,
+        CASE WHEN unneeded = 'profiler span' AND is_in_range THEN (ts * 1000)::BIGINT END AS ts_ns,
+        CASE WHEN unneeded = 'profiler span' AND is_in_range THEN (dur * 1000)::BIGINT END AS dur_ns
+    FROM judged
+    WHERE unneeded IS NOT NULL OR fault IS NOT NULL
 )
 SELECT
-    $file_id,
-    CASE WHEN is_kept THEN kind END,
-    coalesce(unneeded, fault),
-    CASE
-        WHEN fault IS NOT NULL THEN concat_ws(
-            ', ', 'ph ' || ph, 'cat ' || cat, 'name ' || name, 'ts ' || ts, 'dur ' || dur
-        )
-        WHEN is_kept OR unneeded = 'profiler span' THEN name
-    END,
-    CASE WHEN is_kept THEN thread END,
-    CASE WHEN is_kept OR unneeded = 'profiler span' THEN (ts * 1000)::BIGINT + $base_ns END,
-    CASE WHEN is_kept OR unneeded = 'profiler span' THEN (dur * 1000)::BIGINT END,
-    CASE WHEN is_kept THEN TRY_CAST(args.correlation AS BIGINT) END,
-    CASE WHEN is_kept THEN TRY_CAST(args."External id" AS BIGINT) END,
-    CASE WHEN is_kept THEN TRY_CAST(args.device AS INTEGER) END,
-    CASE WHEN is_kept THEN coalesce(
+    $file_id AS file_id,
+    kind,
+    1 AS n,
+    name,
+    thread,
+    (ts * 1000)::BIGINT + $base_ns AS start_ns,
+    (dur * 1000)::BIGINT AS dur_ns,
+    TRY_CAST(args.correlation AS BIGINT) AS correlation,
+    TRY_CAST(args."External id" AS BIGINT) AS external_id,
+    TRY_CAST(args.device AS INTEGER) AS device,
+    coalesce(
         TRY_CAST(args.stream AS BIGINT),
         CASE WHEN kind IN ('kernel', 'memcpy', 'memset', 'device_scope') THEN thread END
-    ) END,
-    CASE WHEN is_kept THEN args.grid END,
-    CASE WHEN is_kept THEN args.block END,
-    CASE WHEN is_kept THEN TRY_CAST(args.bytes AS BIGINT) END,
-    CASE WHEN is_kept THEN TRY_CAST(args."graph id" AS BIGINT) END,
-    CASE WHEN is_kept THEN TRY_CAST(args."graph node id" AS BIGINT) END,
-    CASE WHEN is_kept THEN args."Collective name" END
-FROM placed
+    ) AS stream,
+    args.grid AS grid,
+    args.block AS block,
+    TRY_CAST(args.bytes AS BIGINT) AS bytes,
+    TRY_CAST(args."graph id" AS BIGINT) AS graph_id,
+    TRY_CAST(args."graph node id" AS BIGINT) AS graph_node_id,
+    args."Collective name" AS collective
+FROM kept
+UNION ALL BY NAME
+SELECT
+    $file_id AS file_id,
+    skip,
+    count(*) AS n,
+    any_value(name) AS name,
+    min(ts_ns) + $base_ns AS start_ns,
+    max(ts_ns + dur_ns) - min(ts_ns) AS dur_ns
+FROM skipped
+GROUP BY skip, CASE WHEN skip = 'profiler span' THEN name END

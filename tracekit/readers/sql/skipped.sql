@@ -1,4 +1,4 @@
--- The ledger's reasons of one file, counted from the events about to be deleted.
+-- The ledger's reasons of one file, counted from the rows about to be deleted.
 -- Only a fault leaves an example behind, or the span of the profiler, which is not needed either.
 INSERT INTO ledger
 SELECT
@@ -7,7 +7,7 @@ SELECT
     skip AS reason,
     NULL AS events,
     NULL AS kept,
-    count(*) AS skipped,
+    sum(n) AS skipped,
     any_value(name) FILTER (skip <> 'profiler span') AS example,
     example IS NOT NULL AS is_loss
 FROM event
