@@ -1,6 +1,7 @@
 """A database of runs, and the rows of a query."""
 
 import os
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -71,7 +72,9 @@ class Result:
             QueryError: pyarrow is not installed.
         """
         _require("pyarrow")
-        with self._reading() as cursor:
+        with self._reading() as cursor, warnings.catch_warnings():
+            # DuckDB advises relations, which would run the query twice: here the copy is cheaper.
+            warnings.simplefilter("ignore", UserWarning)
             return cursor.to_arrow_table()
 
     @contextmanager
