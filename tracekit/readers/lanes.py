@@ -5,6 +5,7 @@ lenient     the same, for slices that are JSON, with args as text
 piecewise   event by event, for slices that are not JSON
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,6 +19,9 @@ from tracekit.readers.statements import statement
 
 _SALVAGE_BYTES = 4 << 20
 """Part of a slice that is taken apart in Python at a time."""
+
+_OF_2021 = re.compile(rb'"cat"\s*:\s*"(?:Operator|Runtime|Kernel|Memcpy|Memset)"')
+"""Files in which `External id` is spelled in two ways: the lenient lane alone knows both."""
 
 _UNREADABLE = (duckdb.InvalidInputException, duckdb.ConversionException, duckdb.OutOfRangeException)
 
@@ -51,15 +55,16 @@ class Lanes:
         self._plain = plain
         self._common = {"file_id": file_id, "base_ns": base_ns}
         self._slices = SliceFileSystem(plain, file_id)
-        self._strict, self._lenient, self._piecewise = map(
-            statement, ("strict", "lenient", "piecewise")
-        )
+        self._lenient = statement("lenient")
+        self._lanes = [self._lenient]
+        if not _OF_2021.search(plain.read(0, _SALVAGE_BYTES)):
+            self._lanes.insert(0, statement("strict"))
 
     def load(self, batch: Sequence[Slice]) -> None:
         """Load some slices at once, on several threads."""
         self._con.register_filesystem(self._slices)
         try:
-            if not (self._took(self._strict, batch) or self._took(self._lenient, batch)):
+            if not any(self._took(lane, batch) for lane in self._lanes):
                 self._load_apart(batch)
         finally:
             self._con.unregister_filesystem(PROTOCOL)
@@ -97,8 +102,8 @@ class Lanes:
         for event in events:
             if event.text is not None and event.is_repaired:
                 self.repaired.add(1, event.piece.shown())
-        self._insert(self._piecewise, {"texts": texts})
-        self._count_untyped(self._piecewise, {"texts": texts})
+        self._insert(statement("piecewise"), {"texts": texts})
+        self._count_untyped(statement("piecewise"), {"texts": texts})
         self._con.execute(statement("lost"), {"file_id": self._common["file_id"], "examples": lost})
 
     def _valid(self, pieces: Sequence[Piece]) -> list[bool]:

@@ -47,7 +47,7 @@ class Plain:
         """
         with self._grown:
             self._grown.wait_for(lambda: self._is_whole or self._size >= offset)
-            if self._error:
+            if self._error and self._size < offset:
                 raise self._error
             return self._size >= offset
 

@@ -1,0 +1,76 @@
+"""Reads traces made in a test, or recorded ones, into a database of its own."""
+
+import json
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tracekit.readers.kineto import TraceFile, read_traces
+
+ROOT = Path(__file__).parents[2]
+SHARED = ROOT.parent / "shared" / "traces"
+
+
+class Staged:
+    """Tables `file`, `ledger` and `event` of one run."""
+
+    def __init__(self, con):
+        self.con = con
+
+    def rows(self, query, **values):
+        return self.con.execute(query, values or None).fetchall()
+
+    def names(self):
+        return [name for (name,) in self.rows("SELECT name FROM event ORDER BY start_ns, name")]
+
+    def file(self):
+        cursor = self.con.execute("FROM file ORDER BY file_id")
+        columns = [column[0] for column in cursor.description]
+        return dict(zip(columns, cursor.fetchone(), strict=True))
+
+    def ledger(self):
+        """Reason to (events skipped, whether it is a loss)."""
+        query = "SELECT reason, skipped, is_loss FROM ledger"
+        return {reason: (skipped, is_loss) for reason, skipped, is_loss in self.rows(query)}
+
+    def losses(self):
+        return {reason: skipped for reason, (skipped, is_loss) in self.ledger().items() if is_loss}
+
+    def example(self, reason):
+        ((example,),) = self.rows(
+            "SELECT example FROM ledger WHERE reason = $reason", reason=reason
+        )
+        return example
+
+
+@pytest.fixture
+def staged(tmp_path):
+    """Function that reads files, given as paths, into a new database."""
+    connections = []
+
+    def read(*paths, progress=None, **given):
+        con = duckdb.connect(config={"threads": 2})
+        connections.append(con)
+        con.execute((ROOT / "tracekit" / "schema.sql").read_text())
+        files = [TraceFile(path, path.name, i, **given) for i, path in enumerate(paths)]
+        read_traces(con, files, run="run", scratch=tmp_path, progress=progress)
+        return Staged(con)
+
+    yield read
+    for con in connections:
+        con.close()
+
+
+@pytest.fixture
+def read(tmp_path, staged):
+    """Function that reads one file, given as bytes, text or what JSON has to hold."""
+
+    def read_one(content, name="trace.json", **given):
+        path = tmp_path / name
+        if isinstance(content, str):
+            content = content.encode()
+        path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+        return staged(path, **given)
+
+    return read_one
