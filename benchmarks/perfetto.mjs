@@ -14,8 +14,6 @@ const CHUNK_BYTES = 8 << 20;
 const METHOD = { append: 1, finish: 2, query: 3 };
 const FIELD = { stream: 1, sequence: 1, method: 2, appendData: 101, queryArgs: 103, appendResult: 201, queryResult: 203 };
 
-// ---- protobuf, as much of it as is needed
-
 function varint(number) {
   const bytes = [];
   for (; number > 127; number = Math.floor(number / 128)) bytes.push((number % 128) | 128);
@@ -59,8 +57,6 @@ function* fieldsOf(message) {
 }
 
 const valuesOf = (message, wanted) => [...fieldsOf(message)].filter(([field]) => field === wanted).map(([, value]) => value);
-
-// ---- the engine
 
 /** What the worker asks for its WebAssembly, synchronously: here the file of that name in the folder. */
 const requestFor = (folder) =>
