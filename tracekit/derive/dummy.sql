@@ -31,13 +31,27 @@ outside AS (
     FROM led
     ASOF JOIN executed ON led.file_id = executed.file_id AND at_ns >= executed.start_ns
     WHERE at_ns >= executed.end_ns
-)
+),
 -- A pass begins with the inputs that lead to it, right after the output copy, or with a graph that
 -- embeds its tokens anew.
-SELECT file_id, led_from_ns AS begin_ns, true AS is_dummy
-FROM outside
+passed AS (
+    SELECT
+        *,
+        count(*) FILTER (
+            is_model AND (led_from_ns < at_ns OR is_graph AND is_embedding OR is_first)
+        ) OVER (PARTITION BY file_id, execute_ns ORDER BY at_ns) AS pass
+    FROM (
+        SELECT
+            *,
+            row_number() OVER (PARTITION BY file_id, execute_ns, is_model ORDER BY at_ns) = 1 AS is_first
+        FROM outside
+        WHERE output_copies > 0
+    )
+)
+SELECT file_id, arg_min(led_from_ns, at_ns) FILTER (is_model) AS begin_ns, true AS is_dummy
+FROM passed
 JOIN habit USING (file_id)
-WHERE habit = 'execute' AND NOT (SELECT drafts FROM run_drafts)
-    AND scope_phase IS NULL AND (is_graph OR is_model) AND output_copies > 0
-QUALIFY led_from_ns < at_ns OR (is_graph AND is_embedding)
-    OR row_number() OVER (PARTITION BY file_id, execute_ns ORDER BY at_ns) = 1;
+WHERE habit = 'execute' AND NOT (SELECT drafts FROM run_drafts) AND scope_phase IS NULL AND pass > 0
+GROUP BY file_id, execute_ns, pass
+-- Whole: something of each kind a model pass has, not a stray kernel after the output copy.
+HAVING bool_or(is_gemm) AND bool_or(is_norm OR is_embedding);

@@ -12,8 +12,10 @@ WITH grouped AS (
         bool_or(is_graph OR graph_id IS NOT NULL)
             OR (bool_and(launch_ns IS NULL AND device_kind = 'gpu') AND count(*) > 1) AS is_graph,
         bool_or(is_embedding) AS is_embedding,
-        bool_or(is_model) AS is_model,
-        bool_or(is_gemm_or_collective) AS is_gemm_or_collective,
+        bool_or(is_norm) AS is_norm,
+        bool_or(is_gemm) AS is_gemm,
+        bool_or(is_embedding OR is_norm OR is_gemm) AS is_model,
+        bool_or(is_collective) AS is_collective,
         bool_and(is_output_copy) AS is_output_copy,
         bool_and(is_input) AS is_input,
         bool_or(is_v2_marker) AS is_v2_marker,

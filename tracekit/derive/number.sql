@@ -63,6 +63,14 @@ FROM scored
 WHERE agreement = 1 OR (is_same_host AND agreement > 0.5)
 ORDER BY file_id, agreement DESC, CASE WHEN is_same_host THEN apart_ns ELSE -pairs END, shift;
 
+INSERT INTO ledger
+SELECT
+    $run, file_id, 'steps that match no steps of the other ranks (kept, without a number)', NULL, NULL, 0,
+    any_value(annotation), true
+FROM sequence
+WHERE file_id NOT IN (SELECT file_id FROM shifted)
+GROUP BY file_id;
+
 -- Files profiled by stage follow one another: a later stage's numbers start where the earlier's end.
 CREATE TEMP TABLE step_number AS
 WITH counted AS (

@@ -60,7 +60,7 @@ WITH run AS (
 SELECT
     file_id, k,
     max(at_ns) FILTER (
-        (is_graph OR is_gemm_or_collective OR is_model)
+        (is_graph OR is_model OR is_collective)
         AND (sampling_ns IS NULL OR NOT has_v2 OR at_ns < sampling_ns)
         AND (has_v2 OR step_fact.execute_end_ns IS NULL OR at_ns < step_fact.execute_end_ns)
     ) AS target_end_ns,

@@ -7,11 +7,12 @@ CREATE TEMP TABLE signature AS
 SELECT
     name, category, impl,
     category = 'embedding' AS is_embedding,
-    category IN ('embedding', 'norm', 'gemm', 'moe_gemm') AS is_model,
+    category = 'norm' AS is_norm,
+    category IN ('gemm', 'moe_gemm') AS is_gemm,
     category IN (
-        'gemm', 'moe_gemm', 'all_reduce', 'all_gather', 'reduce_scatter', 'all_to_all',
-        'send_recv', 'broadcast', 'barrier', 'collective_other'
-    ) AS is_gemm_or_collective,
+        'all_reduce', 'all_gather', 'reduce_scatter', 'all_to_all', 'send_recv', 'broadcast',
+        'barrier', 'collective_other'
+    ) AS is_collective,
     regexp_matches(name, 'DtoH|DeviceToHost') AS is_output_copy,
     regexp_matches(name, 'HtoD|HostToDevice')
         OR (category = 'runner_prep' AND NOT contains(name, '_post_update')) AS is_input,

@@ -1,0 +1,199 @@
+"""Steps by hand: where they begin and end, how they are numbered, what a window holds."""
+
+import pytest
+from traces import ALL_REDUCE, DTOH, GEMM, HTOD, NORM, Trace, decode, ingest
+
+EMPTY = "execute_context_0(0)_generation_0(0)"
+
+
+def steps(db, *columns):
+    return db.sql(f"SELECT {', '.join(columns)} FROM steps ORDER BY rank, step").fetchall()
+
+
+def test_a_window_runs_from_anchor_to_anchor_and_the_last_to_its_last_activity(tmp_path):
+    trace = decode(decode(Trace(), 100), 200)
+    db = ingest(tmp_path, trace)
+    base = trace.base_ns
+    assert steps(db, "start_ns", "dur_ns", "busy_ns", "idle_ns", "host_dur_ns") == [
+        (base + 110_000, 100_000, 31_000, 69_000, 100_000),
+        (base + 210_000, 31_000, 31_000, 0, 31_000),
+    ]
+
+
+def test_work_of_a_step_that_runs_in_the_next_window_overhangs(tmp_path):
+    trace = decode(Trace(), 100)
+    trace.run(NORM, 131, 205, 10, stream=9)
+    decode(trace, 200)
+    db = ingest(tmp_path, trace)
+    assert db.sql(
+        "SELECT category, sum_ns, overhang_ns FROM step_breakdown WHERE step = 0 AND category = 'norm'"
+    ).fetchall() == [("norm", 10_000, 5_000)]
+    # The window of step 1 counts all that runs in it, step 0's rest too.
+    assert steps(db, "step", "busy_ns")[1] == (1, 31_000)
+
+
+def test_idle_time_is_starved_where_nothing_was_queued(tmp_path):
+    trace = Trace()
+    trace.scope("execute_context_0(0)_generation_1(1)", 100, 100)
+    trace.run(GEMM, 110, 120, 10)
+    trace.run(GEMM, 115, 150, 10)
+    trace.run(GEMM, 190, 200, 10)
+    db = ingest(tmp_path, trace)
+    # 130-150 is idle though the second was queued; of 160-200 nothing was queued until 190.
+    assert steps(db, "idle_ns", "starved_ns", "launch_delay_ns") == [(60_000, 30_000, 10_000)]
+
+
+def test_a_gap_over_an_empty_step_is_waiting_for_work(tmp_path):
+    trace = decode(Trace(), 100)
+    trace.scope(EMPTY, 150, 5)
+    decode(trace, 300)
+    db = ingest(tmp_path, trace)
+    assert steps(db, "kind", "start_ns IS NULL", "idle_ns", "wait_for_work_ns") == [
+        ("decode", False, 0, 169_000),
+        ("idle", True, None, None),
+        ("decode", False, 0, 0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "expected"),
+    [
+        ("execute_context_0(0)_generation_2(2)", ("decode", 0, 0, 2, 2, False, 0)),
+        ("execute_context_0(0)_generation_2(8)", ("decode", 0, 0, 2, 8, True, 6)),
+        ("execute_context_1(17)_generation_0(0)", ("prefill", 1, 17, 0, 0, False, 0)),
+        ("execute_context_3(135)_generation_1(4)", ("mixed", 3, 135, 1, 4, True, 3)),
+        ("execute_context_1(888_788544)_generation_0(0)", ("prefill", 1, 888, 0, 0, False, 0)),
+        (
+            "execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32(sq32sk9sqsq32sqsk9)",
+            ("decode", 0, 0, 32, 32, False, 0),
+        ),
+        ("execute_new_1_cached_0", ("prefill", 1, None, 0, None, False, 0)),
+        ("execute_new_0_cached_3", ("decode", 0, None, 3, None, False, 0)),
+        ("execute_new_1_cached_3", ("mixed", 1, None, 3, None, False, 0)),
+    ],
+)
+def test_annotations_of_every_form_are_read(tmp_path, annotation, expected):
+    trace = Trace().scope(annotation, 100, 50).run(GEMM, 110, 120, 10)
+    db = ingest(tmp_path, trace)
+    columns = "kind n_prefill_reqs n_prefill_tokens n_decode_reqs n_decode_tokens is_verify n_draft_tokens"
+    assert steps(db, *columns.split()) == [expected]
+
+
+def test_a_rejection_kernel_tells_a_verify_step_whose_annotation_counts_no_tokens(tmp_path):
+    trace = Trace().scope("execute_new_0_cached_1", 100, 20).run(GEMM, 105, 110, 10)
+    trace.run("rejection_greedy_sample_kernel", 130, 140, 2)
+    db = ingest(tmp_path, trace)
+    assert steps(db, "is_verify", "n_draft_tokens") == [(True, None)]
+    assert db.sql("SELECT DISTINCT phase FROM activities WHERE category = 'gemm'").fetchall() == [
+        ("verify",)
+    ]
+
+
+def test_the_last_step_is_cut_where_it_lacks_a_phase_the_others_have(tmp_path):
+    trace = Trace()
+    for start in (100, 200, 300):
+        trace.scope("execute_context_0(0)_generation_1(1)", start, 20)
+        trace.run(GEMM, start + 5, start + 10, 30)
+        if start < 300:
+            trace.run("_topk_topp_sample_kernel", start + 25, start + 40, 5)
+    db = ingest(tmp_path, trace)
+    assert steps(db, "is_complete") == [(True,), (True,), (False,)]
+
+
+def test_ranks_of_one_host_are_numbered_by_annotation_and_clock(tmp_path):
+    early, late = Trace(rank=0), Trace(rank=1)
+    for start in (100, 200, 300):
+        decode(early, start)
+    for start in (203, 303):
+        decode(late, start)
+    db = ingest(tmp_path, early, late)
+    assert steps(db, "rank", "step") == [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2)]
+
+
+def test_files_with_another_base_time_are_aligned_in_absolute_time(tmp_path):
+    first, second = Trace(rank=0), Trace(rank=1, base_ns=Trace().base_ns - 3_600_000_000_000)
+    for start in (100, 200):
+        decode(first, start)
+        decode(second, start + 3_600_000_000)
+    db = ingest(tmp_path, first, second)
+    assert steps(db, "step", "start_ns") == 2 * [
+        (0, first.base_ns + 110_000),
+        (1, first.base_ns + 210_000),
+    ]
+
+
+def test_hosts_are_aligned_by_the_order_of_annotations(tmp_path):
+    here, there = Trace(rank=0, host="a"), Trace(rank=1, host="b")
+    for place, n in enumerate((1, 2, 3, 4)):
+        decode(here, 100 + 100 * place, n=n, tokens=n)
+    # Profiling began a step later there, and its clock is far off.
+    for place, n in enumerate((2, 3, 4)):
+        decode(there, 5_000_100 + 100 * place, n=n, tokens=n)
+    db = ingest(tmp_path, here, there)
+    assert steps(db, "rank", "step", "n_decode_reqs") == [
+        (0, 0, 1),
+        (0, 1, 2),
+        (0, 2, 3),
+        (0, 3, 4),
+        (1, 1, 2),
+        (1, 2, 3),
+        (1, 3, 4),
+    ]
+
+
+def test_steps_that_match_no_other_rank_have_no_number_and_are_in_the_ledger(tmp_path):
+    here, there = Trace(rank=0, host="a"), Trace(rank=1, host="b")
+    for place, n in enumerate((1, 2, 3)):
+        decode(here, 100 + 100 * place, n=n, tokens=n)
+    for place, n in enumerate((7, 8)):
+        decode(there, 100 + 100 * place, n=n, tokens=n)
+    db = ingest(tmp_path, here, there)
+    assert steps(db, "rank", "step") == [(0, 0), (0, 1), (0, 2)]
+    assert db.sql("SELECT count(*), count(step) FROM activities WHERE rank = 1").fetchall() == [
+        (4, 0)
+    ]
+    [(file, reason)] = db.sql(
+        "SELECT file, reason FROM ingest_ledger WHERE contains(reason, 'other ranks')"
+    ).fetchall()
+    assert file.startswith("rank1")
+
+
+def test_without_annotation_each_replay_of_the_largest_repeating_graph_is_a_step(tmp_path):
+    trace = Trace()
+    for start in (100, 200, 300):
+        trace.run(HTOD, start - 20, start - 15, 2)
+        trace.graph([(NORM, start, 5, 7), (GEMM, start + 5, 20, 7), (NORM, start + 25, 5, 7)], start - 5)
+        trace.graph([(NORM, start + 40, 1, 7), (NORM, start + 42, 1, 7)], start)
+    db = ingest(tmp_path, trace)
+    assert steps(db, "kind", "start_ns") == [
+        ("unknown", trace.base_ns + start * 1000) for start in (100, 200, 300)
+    ]
+    assert db.sql(
+        "SELECT phase, phase_source, count(*) FROM activities GROUP BY ALL ORDER BY ALL"
+    ).fetchall() == [("forward", "graph", 9), ("other", "none", 6), ("prepare", "graph", 3)]
+
+
+def test_without_any_sign_all_is_one_step_whose_phase_is_not_guessed(tmp_path):
+    trace = Trace().run(GEMM, 100, 110, 10).run(NORM, 120, 130, 5)
+    db = ingest(tmp_path, trace)
+    assert steps(db, "step", "kind", "annotation", "dur_ns") == [(0, "unknown", None, 25_000)]
+    assert db.sql("SELECT DISTINCT phase, phase_source FROM activities").fetchall() == [
+        ("other", "none")
+    ]
+
+
+def test_profiler_steps_of_plain_torch_are_steps(tmp_path):
+    trace = Trace()
+    for place, start in enumerate((100, 200)):
+        trace.scope(f"ProfilerStep#{place + 5}", start, 100)
+        trace.run(GEMM, start + 10, start + 20, 10).run(ALL_REDUCE, start + 30, start + 40, 10)
+    db = ingest(tmp_path, trace)
+    assert steps(db, "step", "annotation", "dur_ns") == [
+        (0, "ProfilerStep#5", 100_000),
+        (1, "ProfilerStep#6", 30_000),
+    ]
+
+
+def test_an_output_copy_is_other_wherever_it_runs(tmp_path):
+    db = ingest(tmp_path, decode(Trace(), 100))
+    assert db.sql(f"SELECT phase FROM activities WHERE name = '{DTOH}'").fetchall() == [("other",)]
