@@ -8,7 +8,6 @@ from pathlib import Path
 
 from tracekit import queries, store
 from tracekit.database import Database, Result, default_database
-from tracekit.database import open_database as open
 from tracekit.derive import derive
 from tracekit.readers import context, kineto, prometheus
 from tracekit.run import RunInput, discover
@@ -32,6 +31,17 @@ class IngestSummary:
     n_steps: int
     n_lost: int
     seconds: float
+
+
+def open(path: PathLike | None = None) -> Database:
+    """Database at `path`, by default `$TRACEKIT_DB` or `tracekit.duckdb`, for reading.
+
+    Raises:
+        StoreError: there is none, or another version of tracekit made it.
+    """
+    database = Database(default_database(path))
+    with database.batch():
+        return database
 
 
 def ingest(

@@ -90,8 +90,22 @@ class Result:
 class Database:
     """A database of runs, opened for reading, anew for each query: ingests go on meanwhile."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, con: duckdb.DuckDBPyConnection | None = None) -> None:
         self.path = path
+        self._con = con
+
+    @contextmanager
+    def batch(self) -> Iterator["Database"]:
+        """The database held open: all queries in the body see one state of it.
+
+        Raises:
+            StoreError: there is none, or another version of tracekit made it.
+        """
+        con = _open_locked(self.path)
+        try:
+            yield Database(self.path, con)
+        finally:
+            con.close()
 
     def sql(self, query: str, params: Parameters | None = None) -> Result:
         """Rows of any SELECT; `params` fill its `$name` or `?` places.
@@ -133,9 +147,7 @@ class Database:
         return str(name)
 
     def _execute(self, query: str, params: Parameters | None) -> duckdb.DuckDBPyConnection:
-        con = store.open_readonly(self.path)
-        # A query is a user's text: it reads this database and nothing else.
-        con.execute("SET enable_external_access = false; SET lock_configuration = true")
+        con = self._connect()
         with _told():
             try:
                 return con.execute(query, params)
@@ -143,21 +155,35 @@ class Database:
                 con.close()
                 raise
 
+    def _connect(self) -> duckdb.DuckDBPyConnection:
+        if self._con is None:
+            return _open_locked(self.path)
+        con = self._con.cursor()
+        con.execute("USE tracekit")
+        return con
 
-def open_database(path: str | os.PathLike[str] | None = None) -> Database:
-    """Database at `path`, by default `$TRACEKIT_DB` or `tracekit.duckdb`, for reading.
+
+@contextmanager
+def reading(path: str | os.PathLike[str] | None = None) -> Iterator[Database]:
+    """Database at `path`, else the default one, held open for a page of queries.
 
     Raises:
         StoreError: there is none, or another version of tracekit made it.
     """
-    database = Database(default_database(path))
-    store.open_readonly(database.path).close()
-    return database
+    with Database(default_database(path)).batch() as database:
+        yield database
 
 
 def default_database(path: str | os.PathLike[str] | None = None) -> Path:
     """`path`, else `$TRACEKIT_DB`, else `tracekit.duckdb` in the current folder."""
     return Path(path or os.environ.get(DATABASE_VARIABLE) or DEFAULT_DATABASE)
+
+
+def _open_locked(path: Path) -> duckdb.DuckDBPyConnection:
+    """A connection for a user's text: it reads this database and nothing else."""
+    con = store.open_readonly(path)
+    con.execute("SET enable_external_access = false; SET lock_configuration = true")
+    return con
 
 
 @contextmanager

@@ -8,8 +8,8 @@ import pytest
 from database import write_database
 from samples import baseline, eagle3
 
+import tracekit
 from tracekit.cli import main
-from tracekit.database import open_database
 
 
 def stderr_line(result):
@@ -112,10 +112,10 @@ def test_a_closed_pipe_is_quiet(db):
 def test_pages_do_not_lock_the_database(call, db, tmp_path):
     """Reading and ingesting do not get in each other's way, in one process too."""
     path = write_database(tmp_path / "runs.duckdb", baseline)
-    unread = open_database(path).sql("FROM activities")
+    unread = tracekit.open(path).sql("FROM activities")
     write_database(path, eagle3)
     assert len(unread.fetchall()) == 9
-    assert open_database(path).runs() == ["baseline", "eagle3"]
+    assert tracekit.open(path).runs() == ["baseline", "eagle3"]
 
 
 @pytest.mark.parametrize("verb", sorted(main.commands))

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from tracekit.database import open_database
+import tracekit
 
 BASE = 1_790_000_000_000_000_000
 MARLIN = "void marlin_moe_wna16::Marlin<1125899906909960, 1125899907892224, 128, 1, 8, 8>(int)"
@@ -99,7 +99,7 @@ def test_a_name_that_is_taken_is_refused_unless_replaced(call, folder, empty):
     result = call("ingest", str(folder), "--run", "one", database=empty, exit_code=1)
     assert "run 'one' is already there; add --replace" in result.stderr
     call("ingest", str(folder), "--run", "one", "--replace", database=empty)
-    assert open_database(empty).runs() == ["one"]
+    assert tracekit.open(empty).runs() == ["one"]
 
 
 def test_several_runs_with_each(call, tmp_path, folder, empty):
@@ -109,7 +109,7 @@ def test_several_runs_with_each(call, tmp_path, folder, empty):
     result = call("ingest", str(tmp_path), database=empty, exit_code=1)
     assert "--each makes one run of each" in result.stderr
     call("ingest", str(tmp_path), "--each", database=empty)
-    assert open_database(empty).runs() == ["alone", "pair"]
+    assert tracekit.open(empty).runs() == ["alone", "pair"]
 
 
 def test_rank_of_a_trace_that_tells_none(call, tmp_path, empty):
@@ -118,7 +118,7 @@ def test_rank_of_a_trace_that_tells_none(call, tmp_path, empty):
     path = tmp_path / "trace.json"
     path.write_text(json.dumps(document))
     call("ingest", str(path), "--rank", "5", database=empty)
-    assert open_database(empty).sql("SELECT DISTINCT rank FROM steps").fetchall() == [(5,)]
+    assert tracekit.open(empty).sql("SELECT DISTINCT rank FROM steps").fetchall() == [(5,)]
 
 
 def test_rules_of_a_user_come_first(call, folder, empty, tmp_path):

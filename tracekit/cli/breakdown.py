@@ -2,12 +2,16 @@
 
 from collections.abc import Callable
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import click
 
 from tracekit import units
 from tracekit.cli import options, output, page, table
 from tracekit.cli.headline import headline, stalls
+
+if TYPE_CHECKING:
+    from tracekit.database import Database
 
 FOLD = 0.01
 """Share of busy time under which rows are folded on the page."""
@@ -47,33 +51,39 @@ def command(
     Rows are means over steps (ranks reduced first) of the time in which at least one such kernel
     runs; overlap and idle close them to the step exactly.
     """
-    from tracekit.database import open_database
+    from tracekit.database import reading
 
-    database = open_database(db)
-    chosen = {"run": database.run_name(run), "kind": kind, "rank": rank, "step": step}
-    fold = 0.0 if show_all or form != "table" else FOLD
-    found = database.report("breakdown", **chosen, phase=phase, by=by, fold=fold)
-    if form != "table":
-        output.write_data(found, form)
-        return
-    (facts,) = database.report("run_list", run=chosen["run"]).records()
-    figures = database.report("breakdown_headline", **chosen).records()
-    if not figures:
-        output.write_lines(_nothing(facts, kind, step, db))
-        return
+    with reading(db) as database:
+        steps = {"run": database.run_name(run), "kind": kind, "rank": rank, "step": step}
+        fold = 0.0 if show_all or form != "table" else FOLD
+        found = database.report("breakdown", **steps, phase=phase, by=by, fold=fold)
+        if form == "table":
+            output.write_lines(_page(database, found.records(), steps, by, db))
+        else:
+            output.write_data(found, form)
+
+
+def _page(
+    database: "Database",
+    rows: list[SimpleNamespace],
+    steps: dict[str, str | int | None],
+    by: str,
+    db: str | None,
+) -> list[str]:
+    (run,) = database.report("run_list", run=steps["run"]).records()
+    if not rows:
+        return _nothing(run, steps, db)
+    (figures,) = database.report("breakdown_headline", **steps).records()
+    gaps = database.report("breakdown_stalls", **steps).records()
     width = output.page_width()
-    gaps = database.report("breakdown_stalls", **chosen).records()
-    rows = found.records()
-    output.write_lines(
-        [
-            *page.title(facts, figures[0].n_ranks, width),
-            *headline(figures[0], gaps, facts.backend.upper(), width),
-            *stalls(gaps, width),
-            "",
-            *_table(rows, by, width),
-            *_footer(rows, facts, figures[0], by, db, width),
-        ]
-    )
+    return [
+        *page.title(run, figures.n_ranks, width),
+        *headline(figures, gaps, run.backend.upper(), width),
+        *stalls(gaps, width),
+        "",
+        *_table(rows, by, width),
+        *_footer(rows, run, figures, by, db, width),
+    ]
 
 
 def _table(rows: list[SimpleNamespace], by: str, width: int) -> list[str]:
@@ -160,9 +170,9 @@ def _next(
     return [*commands, (output.to_paste(db, "steps", run.run), "every step")]
 
 
-def _nothing(run: SimpleNamespace, kind: str | None, step: int | None, db: str | None) -> list[str]:
-    what = f"no step {step}" if step is not None else f"no {kind or 'step'} with device work"
-    return [
-        f"{table.visible(run.run)}: {what}",
-        *page.next_commands([(output.to_paste(db, "steps", run.run), "what is there")]),
-    ]
+def _nothing(run: SimpleNamespace, steps: dict[str, str | int | None], db: str | None) -> list[str]:
+    what = f"no {steps['kind'] or ''} step with device work".replace("  ", " ")
+    if steps["step"] is not None:
+        what = f"no step {steps['step']}"
+    look = page.next_commands([(output.to_paste(db, "steps", run.run), "what is there")])
+    return [f"{table.visible(run.run)}: {what}", *look]

@@ -70,11 +70,11 @@ def command(
 
 
 def _report(summary: "IngestSummary", db: str | None) -> list[str]:
-    from tracekit.database import open_database
+    from tracekit.database import reading
 
-    database = open_database(db)
-    losses = database.report("losses", run=summary.run).records()
-    unread = database.report("unread", run=summary.run).records()
+    with reading(db) as database:
+        losses = database.report("losses", run=summary.run).records()
+        unread = database.report("unread", run=summary.run).records()
     first = (
         f"{table.visible(summary.run)}: {page.counted(summary.n_ranks, 'rank')}, "
         f"{summary.n_activities:,} activities, {page.counted(summary.n_steps, 'step')} "

@@ -1,15 +1,11 @@
 """tracekit kernels: kernel names by time, and why each counts as what it counts as."""
 
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import click
 
 from tracekit import units
 from tracekit.cli import options, output, page, table
-
-if TYPE_CHECKING:
-    from tracekit.database import Database
 
 TOP = 30
 """Names on the page unless all are asked for."""
@@ -38,26 +34,35 @@ def command(
 
     Times are sums over all ranks and steps.
     """
-    from tracekit.database import open_database
+    from tracekit.database import reading
 
-    database = open_database(db)
-    chosen = database.run_name(run)
-    if why is not None:
-        _why(database, chosen, why, form)
-        return
-    top = None if show_all or form != "table" else TOP
-    found = database.report(
-        "kernels", run=chosen, category=category, unknown_first=unknown, top=top
-    )
-    if form != "table":
-        output.write_data(found, form)
-        return
-    (facts,) = database.report("run_list", run=chosen).records()
+    with reading(db) as database:
+        chosen = database.run_name(run)
+        top = None if show_all or form != "table" else TOP
+        found = (
+            database.report("kernel_why", run=chosen, name=why)
+            if why is not None
+            else database.report(
+                "kernels", run=chosen, category=category, unknown_first=unknown, top=top
+            )
+        )
+        if form != "table":
+            output.write_data(found, form)
+        elif why is not None:
+            _write_reasons(found.records(), chosen, why)
+        else:
+            (facts,) = database.report("run_list", run=chosen).records()
+            output.write_lines(_page(facts, found.records(), db))
+
+
+def _page(run: SimpleNamespace, rows: list[SimpleNamespace], db: str | None) -> list[str]:
     width = output.page_width()
-    rows = found.records()
+    title = page.title(run, run.n_ranks, width)
+    if not rows:
+        return [*title, "no such name in it"]
     heading, *lines = table.of(rows, COLUMNS, width)
-    output.write_lines([*page.title(facts, facts.n_ranks, width), "", output.strong(heading)])
-    output.write_lines([*lines, *page.next_commands(_next(rows, chosen, db))])
+    after = page.next_commands(_next(rows, run.run, db))
+    return [*title, "", output.strong(heading), *lines, *after]
 
 
 def _next(rows: list[SimpleNamespace], run: str, db: str | None) -> list[tuple[str, str]]:
@@ -86,19 +91,14 @@ COLUMNS = [
 ]
 
 
-def _why(database: "Database", run: str, name: str, form: str) -> None:
-    found = database.report("kernel_why", run=run, name=name)
-    if form != "table":
-        output.write_data(found, form)
-        return
-    rows = found.records()
+def _write_reasons(rows: list[SimpleNamespace], run: str, name: str) -> None:
     for row in rows:
-        output.write_lines(_reason(row, output.page_width()))
+        output.write_lines(_reason(row))
     if not rows:
         output.note(f"{run}: no name with {name!r} in it; `tracekit kernels` lists them")
 
 
-def _reason(row: SimpleNamespace, width: int) -> list[str]:
+def _reason(row: SimpleNamespace) -> list[str]:
     from tracekit.rules import find_rule
 
     rule = find_rule(row.rule) if row.rule else None

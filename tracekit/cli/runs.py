@@ -22,11 +22,12 @@ COLUMNS = [
 @options.output_format()
 def command(db: str | None, form: str) -> None:
     """List the runs of the database."""
-    from tracekit.database import open_database
+    from tracekit.database import reading
 
-    found = open_database(db).report("run_list")
-    if form != "table":
-        output.write_data(found, form)
-        return
-    heading, *lines = table.of(found.records(), COLUMNS, output.page_width())
-    output.write_lines([output.strong(heading), *lines])
+    with reading(db) as database:
+        found = database.report("run_list")
+        if form == "table":
+            heading, *lines = table.of(found.records(), COLUMNS, output.page_width())
+            output.write_lines([output.strong(heading), *lines])
+        else:
+            output.write_data(found, form)

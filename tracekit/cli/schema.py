@@ -16,18 +16,21 @@ from tracekit.errors import QueryError
 @options.output_format()
 def command(name: str | None, tables: bool, db: str | None, form: str) -> None:
     """List the views, or one view or table NAME, with the meaning of each column."""
-    from tracekit.database import open_database
+    from tracekit.database import reading
 
-    found = open_database(db).report("schema", name=name, tables=tables or name is not None)
-    if form != "table":
-        output.write_data(found, form)
-        return
-    rows = found.records()
+    with reading(db) as database:
+        found = database.report("schema", name=name, tables=tables or name is not None)
+        if form == "table":
+            _write_page(found.records(), name)
+        else:
+            output.write_data(found, form)
+
+
+def _write_page(rows: list[SimpleNamespace], name: str | None) -> None:
     if not rows:
         raise QueryError(f"{name}: no such view or table; `tracekit schema --tables` lists them")
-    width = output.page_width()
     for relation, columns in itertools.groupby(rows, key=lambda row: row.relation):
-        output.write_lines([*_relation(relation, list(columns), width), ""])
+        output.write_lines([*_relation(relation, list(columns), output.page_width()), ""])
 
 
 def _relation(relation: str, columns: list[SimpleNamespace], width: int) -> list[str]:

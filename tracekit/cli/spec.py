@@ -1,12 +1,16 @@
 """tracekit spec: whether speculative decoding pays."""
 
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import click
 
 from tracekit import units
 from tracekit.cli import options, output, page, table
 from tracekit.cli.headline import headline, stalls
+
+if TYPE_CHECKING:
+    from tracekit.database import Database
 
 PHASES = [
     (table.label("phase"), lambda row: row.phase or page.CLOSING.get(row.row_kind, row.row_kind)),
@@ -38,31 +42,36 @@ def command(run: str | None, rank: int | None, db: str | None, form: str) -> Non
     Phases are means over decode steps; acceptance is from the server's counters around the window.
     csv and json give the acceptance by position.
     """
-    from tracekit.database import open_database
+    from tracekit.database import reading
 
-    database = open_database(db)
-    chosen = database.run_name(run)
-    if form != "table":
-        output.write_data(database.report("spec", run=chosen), form)
-        return
-    steps = {"run": chosen, "kind": "decode", "rank": rank}
+    with reading(db) as database:
+        chosen = database.run_name(run)
+        if form == "table":
+            _write_page(database, chosen, rank, db)
+        else:
+            output.write_data(database.report("spec", run=chosen), form)
+
+
+def _write_page(database: "Database", run: str, rank: int | None, db: str | None) -> None:
+    steps = {"run": run, "kind": "decode", "rank": rank}
     figures = database.report("breakdown_headline", **steps).records()
-    totals = database.report("spec_totals", run=chosen).records()
+    totals = database.report("spec_totals", run=run).records()
     if not totals and not any(row.is_verify for row in figures):
-        output.note(f"{chosen}: no step that checks drafts, and no counters of drafts beside it")
+        output.note(f"{run}: no step that checks drafts, and no counters of drafts beside it")
         return
-    (facts,) = database.report("run_list", run=chosen).records()
+    (facts,) = database.report("run_list", run=run).records()
     gaps = database.report("breakdown_stalls", **steps).records()
-    phases = database.report("spec_phases", run=chosen, rank=rank).records()
-    positions = database.report("spec", run=chosen).records()
+    phases = database.report("spec_phases", run=run, rank=rank).records()
+    positions = database.report("spec", run=run).records()
     width = output.page_width()
+    after = page.next_commands([(output.to_paste(db, "breakdown", run), "the step in full")])
     output.write_lines(
         [
             *page.title(facts, figures[0].n_ranks if figures else facts.n_ranks, width),
             *_head(figures, totals, gaps, facts, width),
             *_phases(phases, width),
             *_acceptance(positions, totals, width),
-            *page.next_commands([(output.to_paste(db, "breakdown", chosen), "the step in full")]),
+            *after,
         ]
     )
 

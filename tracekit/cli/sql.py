@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from tracekit.cli import options, output, table
 
 if TYPE_CHECKING:
-    from tracekit.database import Row
+    from tracekit.database import Result, Row
 
 SHOWN = 100
 """Rows of a table; csv and json give all."""
@@ -25,12 +25,17 @@ def command(query: str, db: str | None, form: str) -> None:
 
     `tracekit schema` lists the views and their columns.
     """
-    from tracekit.database import open_database
+    from tracekit.database import reading
 
-    found = open_database(db).sql(sys.stdin.read() if query == "-" else query)
-    if form != "table":
-        output.write_data(found, form)
-        return
+    with reading(db) as database:
+        found = database.sql(sys.stdin.read() if query == "-" else query)
+        if form == "table":
+            _write_page(found)
+        else:
+            output.write_data(found, form)
+
+
+def _write_page(found: "Result") -> None:
     rows = list(itertools.islice(found, SHOWN + 1))
     output.write_lines(_lines(found.columns, rows[:SHOWN], output.page_width()))
     if len(rows) > SHOWN:

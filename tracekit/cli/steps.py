@@ -25,20 +25,32 @@ def command(
 
     Times are in milliseconds, means over ranks.
     """
-    from tracekit.database import open_database
+    from tracekit.database import reading
 
-    database = open_database(db)
-    found = database.report("step_list", run=run, kind=kind, rank=rank)
-    if form != "table":
-        output.write_data(found, form)
-        return
-    (facts,) = database.report("run_list", run=database.run_name(run)).records()
-    rows = found.records()
-    shown = rows if show_all else rows[:SHOWN]
+    with reading(db) as database:
+        chosen = database.run_name(run)
+        found = database.report("step_list", run=chosen, kind=kind, rank=rank)
+        if form == "table":
+            (facts,) = database.report("run_list", run=chosen).records()
+            output.write_lines(_page(facts, found.records(), show_all, db))
+        else:
+            output.write_data(found, form)
+
+
+def _page(
+    run: SimpleNamespace, steps: list[SimpleNamespace], show_all: bool, db: str | None
+) -> list[str]:
     width = output.page_width()
+    title = page.title(run, run.n_ranks, width)
+    if not steps:
+        return [*title, "no such step in it"]
+    shown = steps if show_all else steps[:SHOWN]
     heading, *lines = table.of(shown, _spec(shown), width)
-    output.write_lines([*page.title(facts, facts.n_ranks, width), "", output.strong(heading)])
-    output.write_lines([*lines, *_footer(rows, len(shown), db, facts.run)])
+    more = [f"{len(steps) - len(shown):,} more: --all"] if len(shown) < len(steps) else []
+    longest = max(steps, key=lambda step: step.dur_ns or 0)
+    look = output.to_paste(db, "breakdown", run.run, "--step", str(longest.step))
+    after = page.next_commands([(look, "the longest of them")])
+    return [*title, "", output.strong(heading), *lines, *more, *after]
 
 
 def _name(step: SimpleNamespace) -> str:
@@ -76,12 +88,3 @@ def _spec(steps: list[SimpleNamespace]) -> list[table.Spec]:
         (table.Column("draft"), lambda step: units.ms(step.draft_ns)),
         (table.Column("other"), lambda step: units.ms(step.other_ns)),
     ]
-
-
-def _footer(steps: list[SimpleNamespace], n_shown: int, db: str | None, run: str) -> list[str]:
-    more = [f"{len(steps) - n_shown:,} more steps: --all"] if n_shown < len(steps) else []
-    if not steps:
-        return ["no steps in it"]
-    slowest = max(steps, key=lambda step: step.dur_ns or 0)
-    words = ("breakdown", run, "--step", str(slowest.step))
-    return [*more, *page.next_commands([(output.to_paste(db, *words), "the longest of them")])]
