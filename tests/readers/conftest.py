@@ -74,3 +74,11 @@ def read(tmp_path, staged):
         return staged(path, **given)
 
     return read_one
+
+
+@pytest.fixture
+def shared():
+    """Folder of traces that are no part of the project."""
+    if not SHARED.is_dir():
+        pytest.skip(f"no {SHARED}")
+    return SHARED

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from tracekit.readers.boundary import BOUNDARY
 
@@ -64,6 +65,9 @@ def events_of(pieces: Sequence[Piece], is_valid: Sequence[bool]) -> Iterator[Eve
         text, taken = (
             (piece.text, 1) if is_valid[index] else _decoded(pieces[index : index + _MAX_JOINED])
         )
+        if text is None:  # what has no `ph` is the rest of it
+            rest = takewhile(lambda piece: b'"ph"' not in piece.data, pieces[index + 1 :])
+            taken += sum(1 for _ in rest)
         yield Event(piece, text, is_repaired=not is_valid[index] and taken == 1)
         index += taken
 
