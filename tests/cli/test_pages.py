@@ -117,7 +117,7 @@ def test_why(call):
 void marlin_moe_wna16::Marlin<1125899906909960, 1125899907892224, 128, 1, 8, 8>(int4 const*)
   class   moe_gemm marlin_moe
   rule    r:2
-  Marlin  u4b8 weights, group 32, tile 16x128x128
+  Marlin  u4b8, group 32, tile 16x128x128
   time    0.50 ms in 4 calls
 """
     )

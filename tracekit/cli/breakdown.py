@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tracekit import units
-from tracekit.cli import options, output, page, table
+from tracekit.cli import names, options, output, page, table
 from tracekit.cli.headline import headline, stalls
 
 if TYPE_CHECKING:
@@ -81,15 +81,26 @@ def _page(
         *headline(figures, gaps, run.backend.upper(), width),
         *stalls(gaps, width),
         "",
-        *_table(rows, by, width),
+        *_table(rows, by, _kernels(database, steps, by), width),
         *_footer(rows, run, figures, by, db, width),
     ]
 
 
-def _table(rows: list[SimpleNamespace], by: str, width: int) -> list[str]:
+def _kernels(
+    database: "Database", steps: dict[str, str | int | None], by: str
+) -> dict[str, SimpleNamespace]:
+    """What is known of each kernel, by name; needed only where rows are kernels."""
+    if by != "kernel":
+        return {}
+    return {row.name: row for row in database.report("kernels", run=steps["run"]).records()}
+
+
+def _table(
+    rows: list[SimpleNamespace], by: str, kernels: dict[str, SimpleNamespace], width: int
+) -> list[str]:
     spec = [
         (table.label("phase"), _phase),
-        (table.name("category" if by == "category" else by), lambda row: _name(row, by)),
+        (table.name("category" if by == "category" else by), lambda row: _name(row, by, kernels)),
         (table.Column("ms"), lambda row: units.ms(row.busy_ns)),
         (table.Column("%step"), lambda row: units.percent(row.share_of_step)),
         (table.Column("%busy"), lambda row: _blank(row.share_of_busy, units.percent)),
@@ -108,14 +119,14 @@ def _phase(row: SimpleNamespace) -> str:
     return "step" if row.row_kind == "step" else str(row.phase or "")
 
 
-def _name(row: SimpleNamespace, by: str) -> str:
+def _name(row: SimpleNamespace, by: str, kernels: dict[str, SimpleNamespace]) -> str:
     if row.row_kind != "work":
         return "" if row.row_kind == "step" else page.CLOSING.get(row.row_kind, row.row_kind)
     if row.n_folded:
         return f"{row.n_folded} more"
     if by == "impl" and row.impl:
         return f"{row.category} {row.impl}"
-    return row.category if row.name is None else page.kernel(row.name)
+    return row.category if row.name is None else names.of_kernel(row.name, kernels.get(row.name))
 
 
 def _blank(value: float | None, form: Callable[[float | None], str]) -> str:

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import click
 
 from tracekit import units
-from tracekit.cli import options, output, page, table
+from tracekit.cli import names, options, output, page, table
 
 TOP = 30
 """Names on the page unless all are asked for."""
@@ -30,7 +30,7 @@ def command(
     db: str | None,
     form: str,
 ) -> None:
-    """List kernel names by time, with their class.
+    """List kernels by time, with their class.
 
     Times are sums over all ranks and steps.
     """
@@ -78,7 +78,7 @@ def _class(row: SimpleNamespace) -> str:
 
 
 def _name(row: SimpleNamespace) -> str:
-    return page.kernel(row.name) if row.name is not None else f"{row.n_folded:,} more"
+    return names.of_kernel(row.name, row) if row.name is not None else f"{row.n_folded:,} more"
 
 
 COLUMNS = [
@@ -106,15 +106,8 @@ def _reason(row: SimpleNamespace) -> list[str]:
         "class": _class(row),
         "rule": row.rule or "none matches; give one with tracekit ingest --taxonomy FILE",
         "source": rule.source if rule else None,
-        "Marlin": _marlin(row),
+        "Marlin": names.marlin(row) if row.weight_type else None,
         "time": f"{units.ms(row.sum_ns)} ms in {page.counted(row.n, 'call')}",
     }
     lines = [f"  {label:8}{table.visible(text)}" for label, text in facts.items() if text]
     return [output.strong(table.visible(row.name)), *lines]
-
-
-def _marlin(row: SimpleNamespace) -> str | None:
-    if row.weight_type is None:
-        return None
-    group = "per channel" if row.group_size == -1 else f"group {row.group_size}"
-    return f"{row.weight_type} weights, {group}, tile {row.tile}"

@@ -60,11 +60,6 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {plural(count, noun)}"
 
 
-def kernel(name: str) -> str:
-    """A kernel's name as pages show it: of what C++ returns there is only `void`."""
-    return name.removeprefix("void ")
-
-
 def calls(number: float | None) -> str:
     """Activities per step: a mean that is mostly whole."""
     if number is None:

@@ -15,7 +15,10 @@ from tracekit.errors import QueryError
 @options.db()
 @options.output_format()
 def command(name: str | None, tables: bool, db: str | None, form: str) -> None:
-    """List the views, or one view or table NAME, with the meaning of each column."""
+    """List views and columns with their meaning.
+
+    With NAME that view or table alone.
+    """
     from tracekit.database import reading
 
     with reading(db) as database:

@@ -37,7 +37,7 @@ POSITIONS = [
 @options.db()
 @options.output_format()
 def command(run: str | None, rank: int | None, db: str | None, form: str) -> None:
-    """Show what drafting and verifying cost, and what is accepted.
+    """Show what drafts cost and how many are accepted.
 
     Phases are means over decode steps; acceptance is from the server's counters around the window.
     csv and json give the acceptance by position.

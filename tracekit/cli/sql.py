@@ -21,8 +21,9 @@ SHOWN = 100
 @options.db()
 @options.output_format()
 def command(query: str, db: str | None, form: str) -> None:
-    """Run a QUERY on the database, which it can only read; `-` takes it from stdin.
+    """Run a query on the database.
 
+    QUERY is one SELECT, or - to read it from stdin. It can only read, and only this database;
     `tracekit schema` lists the views and their columns.
     """
     from tracekit.database import reading
