@@ -13,6 +13,7 @@
 --   backend VARCHAR: gpu or cpu.
 --   is_synthetic BOOLEAN: true where the traces were generated.
 --   n_ranks BIGINT: ranks with a trace.
+--   n_unknown_ranks BIGINT: of them, those whose rank nothing tells.
 --   world_size INTEGER: ranks the engine ran with; NULL where unknown.
 --   tensor_parallel INTEGER: tensor-parallel size; NULL where unknown.
 --   speculative_method VARCHAR: drafting method; NULL where unknown or off.
@@ -48,6 +49,7 @@ SELECT
     backend,
     is_synthetic,
     n_ranks,
+    n_unknown_ranks,
     world_size,
     tensor_parallel,
     speculative_method,

@@ -22,6 +22,7 @@
 --   world_size INTEGER: ranks the engine ran with; NULL where unknown.
 --   is_synthetic BOOLEAN: true where the traces were generated.
 --   main_kind VARCHAR: decode where it has decode steps, else its commonest kind; NULL without steps.
+--   n_unknown_ranks BIGINT: of n_ranks, those whose rank nothing tells (NULL in other views).
 --   source VARCHAR: what was ingested, as the user gave it.
 -- Limits: on hosts whose clocks differ, duration_ns holds the difference too.
 
@@ -30,6 +31,7 @@ WITH files AS (
         run,
         count(*) FILTER (WHERE kind <> 'other') AS n_files,
         count(DISTINCT (dp, rank)) FILTER (WHERE kind = 'trace') AS n_ranks,
+        count(DISTINCT dp) FILTER (WHERE kind = 'trace' AND rank IS NULL) AS n_unknown_ranks,
         min(window_start_ns) FILTER (WHERE kind = 'trace') AS start_ns,
         max(window_end_ns) FILTER (WHERE kind = 'trace') AS end_ns
     FROM file
@@ -77,6 +79,7 @@ SELECT
     run.world_size,
     run.is_synthetic,
     step_counts.main_kind,
+    coalesce(files.n_unknown_ranks, 0) AS n_unknown_ranks,
     run.source
 FROM run
 LEFT JOIN files ON files.run = run.run

@@ -121,6 +121,15 @@ def test_rank_of_a_trace_that_tells_none(call, tmp_path, empty):
     assert tracekit.open(empty).sql("SELECT DISTINCT rank FROM steps").fetchall() == [(5,)]
 
 
+def test_a_trace_without_a_rank_is_shown_as_such(call, tmp_path, empty):
+    document = trace()
+    del document["distributedInfo"]
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps(document))
+    call("ingest", str(path), database=empty)
+    assert call("breakdown", database=empty).stdout.startswith("trace   vLLM 0.32.0   rank ?\n")
+
+
 def test_rules_of_a_user_come_first(call, folder, empty, tmp_path):
     rules = tmp_path / "mine.toml"
     rules.write_text(

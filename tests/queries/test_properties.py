@@ -45,9 +45,7 @@ def fill(con, ranks):
             )
 
 
-@settings(
-    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(deadline=None, max_examples=40)
 @given(st.lists(st.lists(interval, max_size=8), min_size=1, max_size=3))
 def test_rows_are_unions_and_close_to_the_step(con, ranks):
     fill(con, ranks)

@@ -5,6 +5,9 @@ from types import SimpleNamespace
 from tracekit import units
 from tracekit.cli import output, table
 
+WIDTH = 80
+"""Columns that pages are made for."""
+
 ENGINES = {"vllm": "vLLM", "sglang": "SGLang", "torch": "PyTorch"}
 
 CLOSING = {"rest": "rest of step", "wait_for_work": "wait for work"}
@@ -29,7 +32,7 @@ def title(run: SimpleNamespace, n_ranks: int, width: int) -> list[str]:
         table.visible(run.run),
         engine(run),
         model if is_told else f"{model} (synthetic)",
-        ranks(run.tensor_parallel, n_ranks, run.world_size),
+        ranks(run, n_ranks),
     ]
     first, *more = table.flow([part.strip() for part in parts], width)
     return [output.strong(first), *more]
@@ -43,11 +46,13 @@ def engine(run: SimpleNamespace) -> str:
     return " ".join(filter(None, parts))
 
 
-def ranks(tensor_parallel: int | None, n_ranks: int, n_expected: int | None) -> str:
-    """`TP8, 8 of 8 ranks`; without TP or the number of ranks where that is unknown."""
-    parallel = f"TP{tensor_parallel}, " if tensor_parallel else ""
-    of = f" of {n_expected}" if n_expected else ""
-    return f"{parallel}{n_ranks}{of} {plural(n_expected or n_ranks, 'rank')}"
+def ranks(run: SimpleNamespace, n_ranks: int) -> str:
+    """`TP8, 8 of 8 ranks`, as far as it is known; `rank ?` of a trace that tells none."""
+    parallel = f"TP{run.tensor_parallel}, " if run.tensor_parallel else ""
+    of = f" of {run.world_size}" if run.world_size else ""
+    if n_ranks == run.n_unknown_ranks == 1:
+        return f"{parallel}rank ?{of}"
+    return f"{parallel}{n_ranks}{of} {plural(run.world_size or n_ranks, 'rank')}"
 
 
 def plural(count: int, noun: str) -> str:
@@ -90,6 +95,8 @@ def sources(names: str | None) -> str:
 
 
 def next_commands(commands: list[tuple[str, str]]) -> list[str]:
-    """Commands to go on with, and what each shows; those are in line where there is room."""
+    """Commands to go on with, and where there is room what each shows."""
     longest = max((len(command) for command, _ in commands if len(command) < 60), default=0)
-    return ["Next:", *(f"  {command:{longest}}  {shows}".rstrip() for command, shows in commands)]
+    lines = [(f"  {command}", f"  {command:{longest}}  {shows}") for command, shows in commands]
+    shown = (full.rstrip() if len(full) <= WIDTH else short for short, full in lines)
+    return ["Next:", *shown]
