@@ -2,13 +2,17 @@
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+import duckdb
 
 from tracekit import queries, store
 from tracekit.database import Database, Result, default_database
 from tracekit.derive import derive
+from tracekit.errors import TraceFormatError
 from tracekit.readers import context, kineto, prometheus
 from tracekit.run import RunInput, discover
 from tracekit.taxonomy import classify, load_collective_categories, load_no_work
@@ -86,7 +90,7 @@ def _ingest(
     building = store.building(
         db, inputs.name, install_views=queries.install, replace=replace, memory=memory
     )
-    with building as scratch:
+    with building as scratch, _told(inputs):
         _fill(scratch, inputs, rules, progress)
     (row,) = Database(db).report("run_list", run=inputs.name).records()
     return IngestSummary(
@@ -98,6 +102,20 @@ def _ingest(
         n_lost=row.n_lost,
         seconds=time.perf_counter() - began,
     )
+
+
+@contextmanager
+def _told(inputs: RunInput) -> Iterator[None]:
+    """Say in one line what DuckDB cannot do with a trace; of files and memory the store tells."""
+    try:
+        yield
+    except (duckdb.IOException, duckdb.OutOfMemoryException, duckdb.FatalException):
+        raise
+    except duckdb.Error as error:
+        said = str(error).splitlines()[0]
+        raise TraceFormatError(
+            f"{inputs.source}: cannot be analysed ({said}); please report it with the trace"
+        ) from error
 
 
 def _fill(

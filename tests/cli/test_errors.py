@@ -45,6 +45,18 @@ def test_a_step_that_is_not_there(call):
     assert result.stdout.startswith("baseline: no step 99\n")
 
 
+def test_a_rank_that_is_not_there(call):
+    result = call("breakdown", "baseline", "--rank", "9")
+    assert result.stdout.startswith("baseline: no step with device work on rank 9\n")
+
+
+def test_a_terminal_that_knows_few_characters(db):
+    command = [sys.executable, "-m", "tracekit", "sql", "SELECT 'カ' AS x"]
+    environment = {**os.environ, "TRACEKIT_DB": str(db), "PYTHONIOENCODING": "latin-1"}
+    done = subprocess.run(command, capture_output=True, env=environment, check=True)
+    assert done.stdout == b"x\n\\u30ab\n"
+
+
 @pytest.mark.parametrize(
     "words",
     [

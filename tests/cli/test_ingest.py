@@ -157,3 +157,14 @@ def test_bad_input_leaves_no_database(call, folder, empty, words, said):
     assert said in line
     assert not empty.exists()
     assert list(empty.parent.glob(".new*")) == []
+
+
+def test_what_the_analysis_cannot_do_is_one_line(call, folder, empty, monkeypatch):
+    def overflow(con, run):
+        con.execute("SELECT 9223372036854775807 + length($run)", {"run": run})
+
+    monkeypatch.setattr("tracekit.api.derive", overflow)
+    result = call("ingest", str(folder), database=empty, exit_code=1)
+    (line,) = result.stderr.splitlines()
+    assert "cannot be analysed (Out of Range Error: " in line
+    assert not empty.exists()

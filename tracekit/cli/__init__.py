@@ -1,5 +1,8 @@
 """The tracekit command: one file per verb."""
 
+import io
+import sys
+
 import click
 
 from tracekit import __version__
@@ -26,6 +29,9 @@ class _Verbs(click.Group):
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def main() -> None:
     """Where the time of a decode step goes: profiler traces in, exact numbers out."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal may not know a name's characters
+            stream.reconfigure(errors="backslashreplace")
 
 
 for verb in VERBS:

@@ -185,5 +185,7 @@ def _nothing(run: SimpleNamespace, steps: dict[str, str | int | None], db: str |
     what = f"no {steps['kind'] or ''} step with device work".replace("  ", " ")
     if steps["step"] is not None:
         what = f"no step {steps['step']}"
+    if steps["rank"] is not None:
+        what += f" on rank {steps['rank']}"
     look = page.next_commands([(output.to_paste(db, "steps", run.run), "what is there")])
     return [f"{table.visible(run.run)}: {what}", *look]
