@@ -10,6 +10,7 @@ Value = str | int | float | bool | None
 
 _SECTION = re.compile(r"(Answers|Grain|Params|Columns|Limits): ?(.*)")
 _ITEM = re.compile(r"  (\$?\w+) ([A-Z][A-Z0-9_(),\[\]]*)(?: = (\S+))?: (.+)")
+_CHOICES = re.compile(r"one of ([\w, ]+)[.;]")
 _DEFAULTS: dict[str, Value] = {"NULL": None, "true": True, "false": False}
 
 
@@ -32,6 +33,12 @@ class Param:
     is_required: bool
     default: Value
 
+    @property
+    def choices(self) -> list[str]:
+        """Values the meaning lists (`one of this, that; ...`); empty where any will do."""
+        found = _CHOICES.match(self.meaning)
+        return found[1].split(", ") if found else []
+
 
 @dataclass(frozen=True, slots=True)
 class Query:
@@ -51,7 +58,7 @@ class Query:
         """Values of all parameters, defaults filled in.
 
         Raises:
-            QueryError: a parameter is missing, or the query has none of that name.
+            QueryError: a parameter is missing, not known, or not one of its choices.
         """
         names = [param.name for param in self.params]
         for name in values:
@@ -62,12 +69,19 @@ class Query:
 
     def _value(self, param: Param, values: dict[str, Value]) -> Value:
         if param.name in values:
-            return values[param.name]
+            return self._checked(param, values[param.name])
         if param.is_required:
             raise QueryError(
                 f"{self.name}: parameter {param.name!r} is missing; it is {param.meaning}"
             )
         return param.default
+
+    def _checked(self, param: Param, value: Value) -> Value:
+        is_default = not param.is_required and value == param.default
+        if param.choices and not is_default and value not in param.choices:
+            allowed = ", ".join(param.choices)
+            raise QueryError(f"{self.name}: {param.name} {value!r}: no such value; use {allowed}")
+        return value
 
 
 def parse(name: str, kind: str, text: str) -> Query:

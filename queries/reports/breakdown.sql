@@ -4,11 +4,13 @@
 -- Grain: one row per (phase, category[, impl[, name]]), then the rows that close them to the step.
 -- Params:
 --   $run VARCHAR: run to read.
---   $kind VARCHAR = NULL: kind of step; NULL = decode where the run has such steps, else its commonest kind.
---   $phase VARCHAR = NULL: only this phase; the rest of the step is then one row.
+--   $kind VARCHAR = NULL: one of prefill, decode, mixed, idle, unknown; NULL = decode where the run has such steps,
+--     else its commonest kind.
+--   $phase VARCHAR = NULL: one of prepare, forward, verify, sample, draft, other; the rest of the step is then one
+--     row; NULL = all.
 --   $rank INTEGER = NULL: only this rank; NULL = the mean over ranks.
 --   $step INTEGER = NULL: only this step, whatever its kind and even if it is cut.
---   $by VARCHAR = 'category': category, impl or kernel.
+--   $by VARCHAR = 'category': one of category, impl, kernel.
 --   $fold DOUBLE = 0.0: rows under this share of busy time become one row per phase; unknown never does.
 -- Columns:
 --   row_kind VARCHAR: work, then overlap, and rest or wait_for_work and idle; step is the sum of all.

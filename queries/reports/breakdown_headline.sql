@@ -4,7 +4,7 @@
 -- Grain: one row, or none where the run has no such step.
 -- Params:
 --   $run VARCHAR: run to read.
---   $kind VARCHAR = NULL: as in breakdown.
+--   $kind VARCHAR = NULL: one of prefill, decode, mixed, idle, unknown; NULL as in breakdown.
 --   $rank INTEGER = NULL: as in breakdown.
 --   $step INTEGER = NULL: as in breakdown.
 -- Columns:

@@ -4,7 +4,7 @@
 -- Grain: one row per (dp, step); figures are means over the ranks that have it.
 -- Params:
 --   $run VARCHAR: run to read.
---   $kind VARCHAR = NULL: only this kind; NULL = all.
+--   $kind VARCHAR = NULL: one of prefill, decode, mixed, idle, unknown; NULL = all.
 --   $rank INTEGER = NULL: only this rank; NULL = the mean over ranks.
 -- Columns:
 --   dp INTEGER: data-parallel engine.

@@ -3,11 +3,13 @@
 import re
 from importlib.resources import files
 
+import click
 import duckdb
 import pytest
 from database import memory_database
 
 from tracekit import queries
+from tracekit.cli import main
 
 QUERIES = queries.catalog()
 REPORTS = [query for query in QUERIES if query.kind == "report"]
@@ -88,3 +90,10 @@ def test_installing_again_keeps_the_comments():
     queries.install(con)
     comment = con.execute("SELECT comment FROM duckdb_views() WHERE view_name = 'steps'").fetchone()
     assert comment[0].startswith("Engine steps")
+
+
+def test_options_offer_the_choices_of_the_reports():
+    breakdown = {param.name: param for param in queries.load("breakdown").params}
+    for option in main.commands["breakdown"].params:
+        if isinstance(option.type, click.Choice) and option.name in breakdown:
+            assert list(option.type.choices) == breakdown[option.name].choices

@@ -15,7 +15,7 @@ TEXT = """\
 --     by its name.
 --   $fold DOUBLE = 0.5: share.
 --   $top INTEGER = 3: how many.
---   $by VARCHAR = 'category': what.
+--   $by VARCHAR = 'category': one of category, kernel; what.
 --   $kind VARCHAR = NULL: which.
 --   $is_all BOOLEAN = false: whether.
 -- Columns:
@@ -59,3 +59,10 @@ def test_values_are_bound_with_defaults():
         "kind": None,
         "is_all": False,
     }
+
+
+def test_a_value_that_is_no_choice_is_refused():
+    query = parse("thing", "report", TEXT)
+    assert query.bind({"run": "a", "by": "kernel"})["by"] == "kernel"
+    with pytest.raises(QueryError, match="thing: by 'kernle': no such value; use category, kernel"):
+        query.bind({"run": "a", "by": "kernle"})
