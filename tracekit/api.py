@@ -37,6 +37,10 @@ class IngestSummary:
     seconds: float
 
 
+Done = Callable[[IngestSummary], None]
+"""Called with each run's summary as soon as the run is in the database."""
+
+
 def open(path: PathLike | None = None) -> Database:
     """Database at `path`, by default `$TRACEKIT_DB` or `tracekit.duckdb`, for reading.
 
@@ -59,6 +63,7 @@ def ingest(
     taxonomy: PathLike | None = None,
     memory: str = store.DEFAULT_MEMORY,
     progress: Progress | None = None,
+    done: Done | None = None,
 ) -> list[IngestSummary]:
     """Read traces, and what lies beside them, into a database; one summary per run.
 
@@ -67,15 +72,18 @@ def ingest(
     folder with traces becomes a run. `taxonomy` is a TOML file of kernel rules to try first.
 
     Raises:
-        TracekitError: bad input or a run that is there already; the database is then as before.
+        TracekitError: bad input or a run that is there already. Of the run it happened to nothing is
+            in the database then; those before it, with `each`, are.
     """
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     target = default_database(db)
     rules = None if taxonomy is None else Path(taxonomy)
-    return [
-        _ingest(inputs, target, replace, rules, memory, progress)
-        for inputs in discover(given, run=run, rank=rank, each=each)
-    ]
+    summaries = []
+    for inputs in discover(given, run=run, rank=rank, each=each):
+        summaries.append(_ingest(inputs, target, replace, rules, memory, progress))
+        if done is not None:
+            done(summaries[-1])
+    return summaries
 
 
 def _ingest(

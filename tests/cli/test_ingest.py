@@ -2,6 +2,10 @@
 
 import gzip
 import json
+import os
+import pty
+import subprocess
+import sys
 
 import pytest
 
@@ -108,8 +112,20 @@ def test_several_runs_with_each(call, tmp_path, folder, empty):
     (other / "rank0.json").write_text(json.dumps(trace(n_ranks=1)))
     result = call("ingest", str(tmp_path), database=empty, exit_code=1)
     assert "--each makes one run of each" in result.stderr
-    call("ingest", str(tmp_path), "--each", database=empty)
+    lines = call("ingest", str(tmp_path), "--each", database=empty).stdout.splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["alone", "pair", "Next"]
+    assert lines[-1] == "Next: tracekit runs"
     assert tracekit.open(empty).runs() == ["alone", "pair"]
+
+
+def test_runs_before_a_bad_one_are_told(call, tmp_path, folder, empty):
+    bad = tmp_path / "worse"
+    bad.mkdir()
+    (bad / "rank0.json").write_text('{"traceEvents": 7}')
+    result = call("ingest", str(folder), str(bad), "--each", database=empty, exit_code=1)
+    assert "rank0.json" in result.stderr
+    assert result.stdout.startswith("pair: 2 ranks")
+    assert tracekit.open(empty).runs() == ["pair"]
 
 
 def test_rank_of_a_trace_that_tells_none(call, tmp_path, empty):
@@ -168,3 +184,17 @@ def test_what_the_analysis_cannot_do_is_one_line(call, folder, empty, monkeypatc
     (line,) = result.stderr.splitlines()
     assert "cannot be analysed (Out of Range Error: " in line
     assert not empty.exists()
+
+
+def test_on_a_terminal_a_bar_shows_and_results_stay_on_stdout(folder, empty):
+    """stderr is a terminal, stdout a file."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "tracekit", "ingest", str(folder), "--db", str(empty)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, check=True)
+    os.close(theirs)
+    bar = os.read(ours, 100_000)
+    os.close(ours)
+    assert done.stdout.startswith(b"pair: 2 ranks")
+    assert b"\x1b" not in done.stdout
+    assert b"pair" in bar
+    assert b"\x1b" in bar

@@ -1,8 +1,6 @@
 """tracekit ingest: traces into the database."""
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -11,10 +9,9 @@ import click
 from tracekit.cli import options, output, page, table
 
 if TYPE_CHECKING:
-    from rich.progress import TaskID
+    from rich.progress import Progress
 
     from tracekit.api import IngestSummary
-    from tracekit.api import Progress as ProgressOfIngest
 
 SHOWN = 12
 """Lines of losses, and names of unknown files."""
@@ -53,8 +50,14 @@ def command(
     """
     from tracekit import api
 
-    with _progress() as progress:
-        summaries = api.ingest(
+    bar = _Bar()
+
+    def report(summary: "IngestSummary") -> None:
+        bar.close()
+        output.write_lines(_report(summary, db))
+
+    try:
+        runs = api.ingest(
             paths,
             run=run,
             db=db,
@@ -63,10 +66,13 @@ def command(
             each=each,
             taxonomy=taxonomy,
             memory=memory,
-            progress=progress,
+            progress=bar.advance if sys.stderr.isatty() else None,
+            done=report,
         )
-    for summary in summaries:
-        output.write_lines(_report(summary, db))
+    finally:
+        bar.close()
+    look = ("breakdown", runs[0].run) if len(runs) == 1 else ("runs",)
+    output.write_lines([f"Next: {output.to_paste(db, *look)}"])
 
 
 def _report(summary: "IngestSummary", db: str | None) -> list[str]:
@@ -80,12 +86,7 @@ def _report(summary: "IngestSummary", db: str | None) -> list[str]:
         f"{summary.n_activities:,} activities, {page.counted(summary.n_steps, 'step')} "
         f"in {summary.seconds:.1f} s -> {summary.db}"
     )
-    return [
-        first,
-        *_losses(losses),
-        *_unread(unread),
-        f"Next: {output.to_paste(db, 'breakdown', summary.run)}",
-    ]
+    return [first, *_losses(losses), *_unread(unread)]
 
 
 def _losses(rows: list[SimpleNamespace]) -> list[str]:
@@ -105,27 +106,36 @@ def _unread(rows: list[SimpleNamespace]) -> list[str]:
     return table.wrapped(text, output.page_width())
 
 
-@contextmanager
-def _progress() -> Iterator["ProgressOfIngest | None"]:
-    """A bar per run on a terminal's stderr; nothing in a pipe."""
-    if not sys.stderr.isatty():
-        yield None
-        return
+class _Bar:
+    """A bar on stderr for the run being read; stdout stays as it is."""
+
+    def __init__(self) -> None:
+        self._bars: Progress | None = None
+
+    def advance(self, run: str, done: int, total: int) -> None:
+        if self._bars is None:
+            self._bars = _bars()
+            self._bars.start()
+            self._bars.add_task("", total=total, run=table.visible(run))
+        self._bars.update(self._bars.task_ids[0], completed=done, total=total)
+
+    def close(self) -> None:
+        if self._bars is not None:
+            self._bars.stop()
+            self._bars = None
+
+
+def _bars() -> "Progress":
+    from rich import progress
     from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (
-        TextColumn("{task.fields[run]}", markup=False),
-        BarColumn(),
-        DownloadColumn(),
-        TimeElapsedColumn(),
+    return progress.Progress(
+        progress.TextColumn("{task.fields[run]}", markup=False),
+        progress.BarColumn(),
+        progress.DownloadColumn(),
+        progress.TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        tasks: dict[str, TaskID] = {}
-
-        def advance(run: str, done: int, total: int) -> None:
-            if run not in tasks:
-                tasks[run] = bars.add_task("", total=total, run=table.visible(run))
-            bars.update(tasks[run], completed=done, total=total)
-
-        yield advance
