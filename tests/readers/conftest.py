@@ -17,12 +17,13 @@ class Staged:
 
     def __init__(self, con):
         self.con = con
+        con.execute("CREATE TEMP VIEW kept AS FROM event WHERE skip IS NULL")
 
     def rows(self, query, **values):
         return self.con.execute(query, values or None).fetchall()
 
     def names(self):
-        return [name for (name,) in self.rows("SELECT name FROM event ORDER BY start_ns, name")]
+        return [name for (name,) in self.rows("SELECT name FROM kept ORDER BY start_ns, name")]
 
     def file(self):
         cursor = self.con.execute("FROM file ORDER BY file_id")

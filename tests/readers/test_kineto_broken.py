@@ -32,7 +32,7 @@ def around(event):
 
 def balanced(staged):
     """Every event is either kept or counted under a reason."""
-    ((kept,),) = staged.rows("SELECT count(*) FROM event")
+    ((kept,),) = staged.rows("SELECT count(*) FROM kept")
     return staged.file()["events"] == kept + sum(n for n, _ in staged.ledger().values())
 
 
@@ -61,7 +61,7 @@ def test_a_bandwidth_that_is_no_number_costs_no_copy(read, value):
         b'"args":{"bytes":4,"memory bandwidth (GB/s)": %s}}' % value
     )
     staged = read(around(copy))
-    assert staged.rows("SELECT name, bytes FROM event WHERE kind = 'memcpy'") == [("copy", 4)]
+    assert staged.rows("SELECT name, bytes FROM kept WHERE kind = 'memcpy'") == [("copy", 4)]
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_an_argument_that_is_no_number_costs_no_event(read):
         | {"args": {"correlation": 10159970886766084423, "stream": "seven", "device": 1}}
     ).encode()
     staged = read(around(event))
-    row = staged.rows("SELECT correlation, stream, device FROM event WHERE name = 'n'")
+    row = staged.rows("SELECT correlation, stream, device FROM kept WHERE name = 'n'")
     assert row == [(None, 7, 1)]
     assert staged.ledger() == {"argument not a number": (0, True)}
     assert "10159970886766084423" in staged.example("argument not a number")
@@ -193,7 +193,7 @@ def test_a_number_above_int64_that_nobody_reads_is_no_fault(read):
 def test_of_a_key_that_stands_twice_the_first_counts(read):
     event = named(b"n")[:-1] + b',"args":{"correlation":1,"correlation":2}}'
     staged = read(around(event))
-    assert staged.rows("SELECT correlation FROM event WHERE name = 'n'") == [(1,)]
+    assert staged.rows("SELECT correlation FROM kept WHERE name = 'n'") == [(1,)]
     assert staged.ledger() == {}
 
 
@@ -239,7 +239,7 @@ def test_metadata_cut_off_behind_the_events_still_gives_base_and_rank(read):
     staged = read(HEAD + kernel(1) + tail)
     file = staged.file()
     assert (file["base_ns"], file["rank"]) == (1711964646000000000, 5)
-    assert staged.rows("SELECT start_ns FROM event") == [(1711964646001001000,)]
+    assert staged.rows("SELECT start_ns FROM kept") == [(1711964646001001000,)]
     assert staged.losses() == {"metadata not JSON": 0}
 
 
@@ -324,3 +324,10 @@ def test_a_broken_slice_costs_names_nothing(read):
     }
     staged = read(trace(kernel(1), json.dumps(event).encode(), named(b'"'), kernel(999)))
     assert staged.names() == ["k1", event["name"], "k999"]
+
+
+def test_rows_are_numbered_without_gaps_for_those_who_join_by_rowid(read):
+    # After a DELETE a checkpoint of DuckDB's renumbers the rows, in the middle of what follows.
+    staged = read(trace(kernel(1), named(b'"'), b'{"ph":"M"}', kernel(2)))
+    assert staged.rows("SELECT max(rowid) - count(*) FROM event") == [(-1,)]
+    assert staged.rows("SELECT count(*) FROM event WHERE kind IS NOT NULL") == [(2,)]

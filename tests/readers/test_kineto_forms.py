@@ -45,7 +45,7 @@ def event(cat, name="e", ts=10, dur=1, **more):
 
 
 def kinds(staged):
-    return staged.rows("SELECT name, kind::VARCHAR FROM event ORDER BY name")
+    return staged.rows("SELECT name, kind::VARCHAR FROM kept ORDER BY name")
 
 
 def packed(form):
@@ -73,7 +73,7 @@ def packed(form):
 )
 def test_every_field_of_an_event_is_exact(read, trace):
     staged = read(trace)
-    assert staged.rows("SELECT * EXCLUDE (n) FROM event ORDER BY start_ns") == [
+    assert staged.rows("SELECT * EXCLUDE (n) FROM kept ORDER BY start_ns") == [
         (0, "kernel", None, "gemm", 7, 1719853884000000000 + 4909914679591525, 5527)
         + (99, 12, 3, 7, "[1,2,3]", "[256,1,1]", None, 5, 6, "allreduce"),
         (0, "memcpy", None, "Memcpy HtoD", 7, 1719853884000000000 + 4909914679600001, 0)
@@ -122,7 +122,7 @@ def test_a_file_is_read_by_what_it_holds(read, form):
 def test_no_form_of_ts_is_rounded(read, ts, start_ns):
     # Each would be as BIGINT, DOUBLE or VARCHAR in DuckDB's JSON reader, without a word.
     staged = read(f'[{{"ph":"X","cat":"kernel","name":"k","tid":7,"ts":{ts},"dur":0.001}}]')
-    assert staged.rows("SELECT start_ns, dur_ns FROM event") == [(start_ns, 1)]
+    assert staged.rows("SELECT start_ns, dur_ns FROM kept") == [(start_ns, 1)]
 
 
 @pytest.mark.parametrize(("dur", "grain_ns"), [(2, 1000), (2.5, 1)])
@@ -162,7 +162,7 @@ def test_a_trace_of_2021_links_kernels_by_external_id(read):
             event("Kernel", "kernel", tid="stream 7", args={"external id": 4, "stream": "7"}),
         ]
     )
-    assert staged.rows("SELECT name, external_id, thread, stream FROM event ORDER BY name") == [
+    assert staged.rows("SELECT name, external_id, thread, stream FROM kept ORDER BY name") == [
         ("kernel", 4, 7, 7),
         ("op", 4, 1, None),
     ]
@@ -171,13 +171,13 @@ def test_a_trace_of_2021_links_kernels_by_external_id(read):
 def test_text_for_a_thread_is_a_number_of_its_own(read):
     tids = ["PyTorch Profiler", "other", "PyTorch Profiler"]
     staged = read([event("cpu_op", f"e{i}", ts=i + 1, tid=tid) for i, tid in enumerate(tids)])
-    first, second, third = staged.rows("SELECT thread FROM event ORDER BY name")
+    first, second, third = staged.rows("SELECT thread FROM kept ORDER BY name")
     assert first == third != second
 
 
 def test_a_device_event_without_a_stream_runs_on_its_tid(read):
     staged = read([event("gpu_user_annotation", tid=9), event("cpu_op", tid=9)])
-    assert sorted(staged.rows("SELECT kind::VARCHAR, stream FROM event")) == [
+    assert sorted(staged.rows("SELECT kind::VARCHAR, stream FROM kept")) == [
         ("device_scope", 9),
         ("op", None),
     ]

@@ -110,7 +110,7 @@ def test_a_rank_that_is_none_is_not_believed(run, rank):
 def test_the_front_end_is_kept_apart_and_no_event_of_it_stays(run):
     staged = run({"node-a_1.async_llm.17.pt.trace.json": None, "rank0.json": None})
     assert ranks(staged) == [("frontend", 0, None, None), ("trace", 0, 0, None)]
-    assert staged.rows("SELECT DISTINCT file_id FROM event") == [(1,)]
+    assert staged.rows("SELECT DISTINCT file_id FROM kept") == [(1,)]
     assert staged.ledger() == {"front end": (1, False)}
 
 
@@ -127,4 +127,4 @@ def test_each_event_is_of_its_own_file(tmp_path, staged):
         event = f'{{"ph":"X","cat":"kernel","name":"of {i}","tid":7,"ts":1,"dur":1}}'
         (tmp_path / f"rank{i}.json").write_text(f"[{event}]")
     read = staged(tmp_path / "rank0.json", tmp_path / "rank1.json")
-    assert read.rows("SELECT file_id, name FROM event ORDER BY ALL") == [(0, "of 0"), (1, "of 1")]
+    assert read.rows("SELECT file_id, name FROM kept ORDER BY ALL") == [(0, "of 0"), (1, "of 1")]

@@ -28,7 +28,7 @@ def test_figures_equal_the_oracles_to_the_nanosecond(staged, truth):
             sum(dur_ns) FILTER (kind = 'kernel'),
             sum(dur_ns),
             max(start_ns + dur_ns) - min(start_ns)
-        FROM event
+        FROM kept
         WHERE kind IN ('kernel', 'memcpy', 'memset')
     """)
     found = {
@@ -62,4 +62,4 @@ def test_real_servers_on_cpu_lose_nothing(staged):
         kinds = dict(read.rows("SELECT kind, count(*) FROM file GROUP BY kind"))
         assert kinds["trace"] == (2 if run.parent.name.startswith("tp2") else 1)
         assert kinds.get("frontend", 0) == (0 if run.parent.name == "offline-ngram" else 1)
-        assert read.rows("SELECT count(*) > 0 FROM event WHERE kind = 'op'") == [(True,)]
+        assert read.rows("SELECT count(*) > 0 FROM kept WHERE kind = 'op'") == [(True,)]

@@ -48,7 +48,7 @@ def small_slices(monkeypatch):
 @pytest.mark.usefixtures("small_slices")
 def test_no_event_is_lost_or_doubled_at_a_cut(read, text, name):
     staged = read(gzip.compress(text) if name.endswith("gz") else text, name)
-    assert staged.rows("SELECT count(*), count(DISTINCT name), sum(dur_ns) FROM event") == [
+    assert staged.rows("SELECT count(*), count(DISTINCT name), sum(dur_ns) FROM kept") == [
         (EVENTS, EVENTS, EVENTS * 1000)
     ]
     assert staged.ledger() == {}
@@ -70,7 +70,7 @@ def test_slices_are_whole_events_and_cover_all(tmp_path, text):
 def test_one_broken_event_among_many_slices_costs_one(read, text):
     broken = text.replace(b'"k1500"', b'"k"1500"')
     staged = read(broken)
-    assert staged.rows("SELECT count(DISTINCT name) FROM event") == [(EVENTS - 1,)]
+    assert staged.rows("SELECT count(DISTINCT name) FROM kept") == [(EVENTS - 1,)]
     assert staged.losses() == {"not JSON": 1}
     place = broken.rindex(b"{", 0, broken.index(b'"k"1500"'))
     assert staged.example("not JSON").startswith(f"byte {place}: ")

@@ -35,7 +35,7 @@ class Accountant:
         self._file_id = file_id
 
     def settle(self, base_ns: int, *, late_base_ns: int, is_frontend: bool) -> Account:
-        """Count all events, put those skipped into the ledger, and leave the others in `event`.
+        """Count all events and put those skipped into the ledger.
 
         `late_base_ns` is the part of `base_ns` that is not in the events' times yet.
         """
@@ -47,7 +47,6 @@ class Accountant:
         row = self._execute("span", base_ns=base_ns).fetchone()
         assert row is not None  # an aggregate without groups
         self._execute("skipped", run=self._run)
-        self._execute("delete_skipped")
         return Account(*row)
 
     def doubt(self, reason: str, example: str) -> None:

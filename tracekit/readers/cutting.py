@@ -7,7 +7,9 @@ from tracekit.readers.layout import HOLD_BYTES, End, find_end
 from tracekit.readers.plain import Plain
 from tracekit.readers.slices import Slice
 
-SLICE_BYTES = 32 << 20
+SLICE_BYTES = 31 << 20
+"""A little less than 32 MB, above which DuckDB takes 64 MB for the buffer of a file."""
+
 _MIN_SLICE_BYTES = 1 << 20
 
 

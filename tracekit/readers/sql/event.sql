@@ -1,11 +1,12 @@
--- Staging table of one ingest: one row per event that is kept, and until they are in the ledger
--- some per reason for which others are skipped.
+-- Staging table of one ingest: one row per event that is kept (skip is NULL), and some rows without
+-- a kind that tell how many were skipped for which reason. Those stay: after a DELETE, DuckDB's
+-- next checkpoint of temporary tables would renumber the rows, and derive/ joins by rowid.
 CREATE TEMP TABLE event (
     file_id INTEGER NOT NULL,
     kind ENUM ('kernel', 'memcpy', 'memset', 'call', 'op', 'scope', 'device_scope'),
     skip VARCHAR,           -- NULL: kept
     n INTEGER,              -- events of the row: 1 where kept
-    name VARCHAR,           -- where skipped for a fault: one such event
+    name VARCHAR,           -- of those skipped for a fault: one of them
     thread BIGINT,          -- tid; of `stream 7` 7; of other text a hash
     start_ns BIGINT,        -- base of the file included
     dur_ns BIGINT,

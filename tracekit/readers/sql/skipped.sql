@@ -1,4 +1,4 @@
--- The ledger's reasons of one file, counted from the rows about to be deleted.
+-- The ledger's reasons of one file, from the rows that tell of skipped events.
 -- Only a fault leaves an example behind, or the span of the profiler, which is not needed either.
 INSERT INTO ledger
 SELECT
