@@ -3,47 +3,43 @@
 -- An activity whose launch is missing is placed only between two linked ones of the same step on
 -- its stream, so never at the head of a trace. Its phase is theirs where they agree.
 
-CREATE TEMP TABLE linked AS
+CREATE TEMP TABLE attributed AS
 SELECT
-    work.rowid AS id, work.*, k, scope, phase, phase_source,
+    work.* EXCLUDE (graph_id, is_graph), k,
+    coalesce(phase, 'other') AS phase, coalesce(phase_source, 'none') AS phase_source,
     CASE
-        WHEN device_kind = 'cpu' THEN 'host'
+        WHEN backend = 'cpu' THEN 'host'
         WHEN launch_ns IS NOT NULL THEN 'launch'
-        WHEN work.at_ns IS NOT NULL AND k IS NOT NULL THEN 'order'
+        WHEN k IS NOT NULL THEN 'order'
         ELSE 'none'
     END AS link
 FROM work
-LEFT JOIN launch
-    ON work.file_id = launch.file_id AND coalesce(correlation, -1 - work.rowid) = launch.launch_id
-LEFT JOIN launch_phase
-    ON launch.file_id = launch_phase.file_id AND launch.launch_id = launch_phase.launch_id;
+LEFT JOIN launch_phase USING (file_id, launch_id)
+CROSS JOIN backend;
 
-CREATE TEMP TABLE orphan AS
-WITH around AS (
+WITH told AS (
     SELECT
-        id, at_ns,
-        last_value(CASE WHEN at_ns IS NOT NULL THEN {'k': k, 'phase': phase, 'source': phase_source} END IGNORE NULLS)
-            OVER (in_stream ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before,
-        first_value(CASE WHEN at_ns IS NOT NULL THEN {'k': k, 'phase': phase, 'source': phase_source} END IGNORE NULLS)
-            OVER (in_stream ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) AS after
-    FROM linked
-    WHERE file_id IN (SELECT file_id FROM linked WHERE at_ns IS NULL)
+        id, file_id, device, stream, start_ns, end_ns, at_ns IS NULL AS is_orphan,
+        CASE WHEN at_ns IS NOT NULL THEN {'k': k, 'phase': phase, 'source': phase_source} END AS place
+    FROM attributed
+    WHERE file_id IN (SELECT file_id FROM attributed WHERE at_ns IS NULL)
+),
+around AS (
+    SELECT
+        id, is_orphan,
+        last_value(place IGNORE NULLS) OVER (
+            in_stream ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS before,
+        first_value(place IGNORE NULLS) OVER (
+            in_stream ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
+        ) AS after
+    FROM told
     WINDOW in_stream AS (PARTITION BY file_id, device, stream ORDER BY start_ns, end_ns, id)
 )
-SELECT
-    id, before.k AS k,
-    CASE WHEN before.phase = after.phase THEN before.phase ELSE 'other' END AS phase,
-    CASE WHEN before.phase = after.phase THEN before.source ELSE 'none' END AS phase_source
+UPDATE attributed SET
+    k = before.k,
+    phase = CASE WHEN before.phase = after.phase THEN before.phase ELSE 'other' END,
+    phase_source = CASE WHEN before.phase = after.phase THEN before.source ELSE 'none' END,
+    link = 'order'
 FROM around
-WHERE at_ns IS NULL AND before.k = after.k;
-
-CREATE TEMP TABLE attributed AS
-SELECT
-    linked.* REPLACE (
-        coalesce(linked.k, orphan.k) AS k,
-        coalesce(linked.phase, orphan.phase, 'other') AS phase,
-        coalesce(linked.phase_source, orphan.phase_source, 'none') AS phase_source,
-        CASE WHEN orphan.id IS NOT NULL THEN 'order' ELSE link END AS link
-    )
-FROM linked
-LEFT JOIN orphan USING (id);
+WHERE attributed.id = around.id AND is_orphan AND before.k = after.k;

@@ -9,7 +9,7 @@ WITH span AS (
     SELECT
         *, row_number() OVER (PARTITION BY file_id, gloo ORDER BY start_ns) AS place
     FROM (
-        SELECT *, replace(substr(name, 6), '_', '') AS gloo
+        SELECT rowid AS id, *, replace(substr(name, 6), '_', '') AS gloo
         FROM event
         WHERE kind = 'scope' AND starts_with(name, 'gloo:')
     )
@@ -31,12 +31,13 @@ LEFT JOIN enqueued USING (file_id, gloo, place);
 INSERT INTO work
 WITH candidate AS (
     SELECT
-        file_id, thread, start_ns, start_ns + dur_ns AS end_ns, name,
+        rowid AS id, file_id, thread, start_ns, start_ns + dur_ns AS end_ns, name,
         lead(start_ns) OVER (
             PARTITION BY file_id, thread ORDER BY start_ns, dur_ns DESC
         ) AS next_ns
     FROM event
     WHERE kind = 'op'
+        AND (SELECT backend FROM backend) = 'cpu'
         AND name NOT IN (
             SELECT name
             FROM cpu_no_work
@@ -44,16 +45,17 @@ WITH candidate AS (
         )
 ),
 innermost AS (
-    SELECT file_id, thread, start_ns, end_ns, name, start_ns AS at_ns, thread AS at_thread
+    SELECT id, file_id, thread, start_ns, end_ns, name, start_ns AS at_ns, thread AS at_thread
     FROM candidate
     WHERE next_ns IS NULL OR next_ns >= end_ns
     UNION ALL
-    SELECT file_id, thread, start_ns, start_ns + dur_ns, name, at_ns, at_thread
+    SELECT id, file_id, thread, start_ns, start_ns + dur_ns, name, at_ns, at_thread
     FROM gloo_span
+    WHERE (SELECT backend FROM backend) = 'cpu'
 )
 SELECT
-    file_id, 'cpu', 'cpu_op', NULL, thread, start_ns, end_ns, name, category, impl,
-    NULL, at_thread, NULL, at_ns, NULL, false, NULL, NULL, NULL, NULL, NULL
+    id, file_id, name_id, category_id, false, NULL, thread, start_ns, end_ns, -1 - id, at_thread, NULL, at_ns,
+    NULL, false
 FROM innermost
 JOIN signature USING (name)
-WHERE (SELECT backend FROM backend) = 'cpu';
+JOIN category_code USING (category);

@@ -6,11 +6,11 @@
 CREATE TEMP TABLE launch AS
 WITH grouped AS (
     SELECT
-        file_id, coalesce(correlation, -1 - work.rowid) AS launch_id, any_value(thread) AS thread,
+        file_id, launch_id, any_value(thread) AS thread,
         min(at_ns) AS at_ns, min(start_ns) AS start_ns, arg_min(stream, start_ns) AS stream,
         count(*) AS n, any_value(graph_id) AS graph_id,
-        bool_or(is_graph OR graph_id IS NOT NULL)
-            OR (bool_and(launch_ns IS NULL AND device_kind = 'gpu') AND count(*) > 1) AS is_graph,
+        -- Without calls in the trace, several activities of one launch are a graph all the same.
+        bool_or(is_graph) OR count(*) > 1 AND bool_and(launch_ns IS NULL) AS is_graph,
         bool_or(is_embedding) AS is_embedding,
         bool_or(is_norm) AS is_norm,
         bool_or(is_gemm) AS is_gemm,
@@ -25,7 +25,7 @@ WITH grouped AS (
         bool_or(is_draft_input) AS is_draft_input,
         bool_or(is_rejection) AS is_rejection
     FROM work
-    JOIN signature USING (name)
+    JOIN signature USING (name_id)
     WHERE at_ns IS NOT NULL
     GROUP BY file_id, launch_id
 ),

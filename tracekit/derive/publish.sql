@@ -1,15 +1,33 @@
 -- Derived rows into the tables: activities, steps.
 
 INSERT INTO activity
+WITH external AS (
+    SELECT DISTINCT external_id
+    FROM event
+    WHERE kind IN ('kernel', 'memcpy', 'memset') AND external_id IS NOT NULL
+),
+ops AS (
+    SELECT file_id, external_id, any_value(name) AS op
+    FROM event
+    WHERE kind = 'op' AND external_id IN (FROM external)
+    GROUP BY ALL
+)
 SELECT
-    $run, file_id, dp, rank,
-    id,
-    device_kind, activity_kind, device, stream, start_ns, end_ns - start_ns, attributed.name, category, impl,
-    step, phase, phase_source, op, scope, launch_ns, correlation, graph_id, graph_node_id,
-    grid, block, attributed.bytes, link
+    $run, attributed.file_id, dp, rank, attributed.id,
+    backend, CASE WHEN backend = 'cpu' THEN 'cpu_op' ELSE event.kind::VARCHAR END,
+    attributed.device, attributed.stream, event.start_ns, dur_ns, event.name, category_code.category, impl,
+    step, phase, phase_source, CASE WHEN backend = 'gpu' THEN op END, scope,
+    launch_ns, correlation, nullif(event.graph_id, 0), CASE WHEN event.graph_id != 0 THEN graph_node_id END,
+    grid, block, event.bytes, link
 FROM attributed
-JOIN file USING (file_id)
-LEFT JOIN step_number USING (file_id, k);
+JOIN event ON event.rowid = attributed.id
+JOIN file ON file.file_id = attributed.file_id
+JOIN signature ON signature.name_id = attributed.name_id
+JOIN category_code ON category_code.category_id = attributed.category_id
+CROSS JOIN backend
+LEFT JOIN step_number ON (step_number.file_id, step_number.k) = (attributed.file_id, attributed.k)
+LEFT JOIN launch ON (launch.file_id, launch.launch_id) = (attributed.file_id, attributed.launch_id)
+LEFT JOIN ops ON (ops.file_id, ops.external_id) = (event.file_id, event.external_id);
 
 INSERT INTO step
 WITH emptied AS (

@@ -3,9 +3,17 @@
 -- Source: kernel sequences of the vLLM V1 and V2 model runners, 0.8-0.33, and of SGLang's EAGLE
 -- workers; a copy is known by its direction (CUPTI and roctracer spell it alike).
 
+CREATE TEMP TABLE category_code AS
+SELECT category, row_number() OVER (ORDER BY category) AS category_id
+FROM (
+    SELECT category FROM kernel
+    UNION
+    SELECT category FROM collective_category
+);
+
 CREATE TEMP TABLE signature AS
 SELECT
-    name, category, impl,
+    name, row_number() OVER (ORDER BY name) AS name_id, category, impl,
     category = 'embedding' AS is_embedding,
     category = 'norm' AS is_norm,
     category IN ('gemm', 'moe_gemm') AS is_gemm,

@@ -64,13 +64,13 @@ FROM counted;
 CREATE TEMP TABLE replay AS
 WITH shaped AS (
     SELECT
-        launch.file_id, launch_id, launch.n,
-        coalesce(launch.graph_id::HUGEINT, sum(hash(name)::HUGEINT)) AS shape
+        launch.file_id, launch.launch_id, launch.n,
+        coalesce(launch.graph_id::HUGEINT, sum(hash(name_id)::HUGEINT)) AS shape
     FROM launch
     JOIN habit ON habit.file_id = launch.file_id AND habit = 'graph'
-    JOIN work ON work.file_id = launch.file_id AND correlation = launch_id
+    JOIN work ON (work.file_id, work.launch_id) = (launch.file_id, launch.launch_id)
     WHERE launch.is_graph
-    GROUP BY launch.file_id, launch_id, launch.n, launch.graph_id
+    GROUP BY launch.file_id, launch.launch_id, launch.n, launch.graph_id
 ),
 repeated AS (
     SELECT file_id, shape, n

@@ -28,35 +28,24 @@ WITH called AS (
     SELECT DISTINCT file_id, true AS has_calls
     FROM event
     WHERE kind = 'call'
-),
-external AS (
-    SELECT DISTINCT external_id
-    FROM event
-    WHERE kind IN ('kernel', 'memcpy', 'memset') AND external_id IS NOT NULL
-),
-ops AS (
-    SELECT file_id, external_id, any_value(name) AS op
-    FROM event
-    WHERE kind = 'op' AND external_id IN (FROM external)
-    GROUP BY ALL
 )
 SELECT
-    event.file_id, 'gpu' AS device_kind, event.kind::VARCHAR AS activity_kind,
-    event.device, event.stream, event.start_ns, event.start_ns + event.dur_ns AS end_ns, event.name,
-    CASE WHEN signature.category = 'collective_other'
-        THEN coalesce(collective_category.category, signature.category) ELSE signature.category
-    END AS category,
-    signature.impl, op, call.thread, launch_ns,
-    CASE WHEN has_calls THEN launch_ns ELSE event.start_ns END AS at_ns,
-    correlation, coalesce(call.is_graph, false) AS is_graph,
+    event.rowid AS id, event.file_id, name_id, category_id, event.kind = 'kernel' AS is_kernel,
+    device, stream, start_ns, start_ns + dur_ns AS end_ns,
+    coalesce(correlation, -1 - event.rowid) AS launch_id,
+    thread, launch_ns, CASE WHEN has_calls THEN launch_ns ELSE start_ns END AS at_ns,
     -- CUPTI 13.2 writes graph id 0 on everything launched outside graphs.
-    nullif(graph_id, 0) AS graph_id,
-    CASE WHEN graph_id != 0 THEN graph_node_id END AS graph_node_id,
-    grid, block, bytes
-FROM event
+    nullif(graph_id, 0) AS graph_id, coalesce(is_graph, graph_id != 0, false) AS is_graph
+FROM (
+    SELECT rowid, * EXCLUDE (thread)
+    FROM event
+    WHERE kind IN ('kernel', 'memcpy', 'memset')
+) AS event
 JOIN signature USING (name)
-LEFT JOIN collective_category USING (collective)
+LEFT JOIN collective_category
+    ON collective_category.collective = event.collective
+    AND signature.category = 'collective_other'
+JOIN category_code
+    ON category_code.category = coalesce(collective_category.category, signature.category)
 LEFT JOIN call USING (file_id, correlation)
-LEFT JOIN called USING (file_id)
-LEFT JOIN ops USING (file_id, external_id)
-WHERE event.kind IN ('kernel', 'memcpy', 'memset');
+LEFT JOIN called USING (file_id);

@@ -1,0 +1,93 @@
+-- One sweep over the edges of all pieces: what runs, group by group, until the next edge.
+--
+-- Running sums tell it: while one group runs alone the sum of signed codes is its code. Groups of
+-- one category may overlap where steps do; all that runs has one category where the mean of the
+-- squares is the square of the mean. Windows join in as edges, so no stretch leaves its window.
+
+-- The part of each activity that its group has not covered before: pieces of a group never overlap.
+CREATE TEMP TABLE piece AS
+WITH reached AS (
+    SELECT
+        file_id, coalesce(k, -1) AS k, phase, category_id, start_ns, end_ns, launch_ns,
+        max(end_ns) OVER (
+            PARTITION BY file_id, k, phase, category_id ORDER BY start_ns, end_ns
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS reached_ns
+    FROM attributed
+)
+SELECT
+    file_id, k, phase, category_id, end_ns - start_ns AS dur_ns, launch_ns,
+    greatest(start_ns, coalesce(reached_ns, start_ns)) AS start_ns,
+    greatest(end_ns, coalesce(reached_ns, end_ns)) AS end_ns
+FROM reached;
+
+CREATE TEMP TABLE piece_group AS
+SELECT *, row_number() OVER () AS code
+FROM (SELECT DISTINCT file_id, k, phase, category_id FROM piece);
+
+CREATE TEMP TABLE swept AS
+WITH coded AS (
+    SELECT file_id, start_ns, end_ns, launch_ns, code, category_id
+    FROM piece
+    JOIN piece_group USING (file_id, k, phase, category_id)
+    WHERE end_ns > start_ns
+),
+edge AS (
+    SELECT file_id, start_ns AS at_ns, 1 AS delta, code, category_id, launch_ns, NULL AS k FROM coded
+    UNION ALL
+    SELECT file_id, end_ns, -1, code, category_id, NULL, NULL FROM coded
+    UNION ALL
+    SELECT file_id, start_ns, 0, 0, 0, NULL, k FROM step_window
+    UNION ALL
+    SELECT file_id, stop_ns, 0, 0, 0, NULL, -1 FROM step_window
+),
+moment AS (
+    SELECT
+        file_id, at_ns, min(launch_ns) AS launch_ns, max(k) AS k,
+        sum(delta) AS delta, sum(delta * code) AS code,
+        sum(delta * category_id) AS category, sum(delta * category_id * category_id) AS square
+    FROM edge
+    GROUP BY ALL
+)
+SELECT
+    file_id, at_ns AS start_ns,
+    lead(at_ns) OVER in_time AS end_ns,
+    lead(launch_ns) OVER in_time AS next_launch_ns,
+    last_value(k IGNORE NULLS) OVER in_time AS k,
+    sum(delta) OVER in_time AS running,
+    sum(code) OVER in_time AS code,
+    sum(category) OVER in_time AS category,
+    sum(square) OVER in_time AS square
+FROM moment
+WINDOW in_time AS (PARTITION BY file_id ORDER BY at_ns);
+
+-- Busy time of the windows, and the part of their gaps in which nothing was queued: that is, before
+-- the activity that ends the gap was launched.
+CREATE TEMP TABLE step_time AS
+WITH spent AS (
+    SELECT
+        file_id, k,
+        coalesce(sum(end_ns - start_ns) FILTER (running > 0), 0)::BIGINT AS busy_ns,
+        coalesce(sum(greatest(0, least(next_launch_ns, end_ns) - start_ns)) FILTER (running = 0), 0)::BIGINT
+            AS starved_ns
+    FROM swept
+    WHERE k >= 0 AND end_ns IS NOT NULL
+    GROUP BY ALL
+),
+delay AS (
+    SELECT file_id, k, median(delay_ns)::BIGINT AS launch_delay_ns
+    FROM (
+        SELECT file_id, k, launch_id, min(start_ns) - min(launch_ns) AS delay_ns
+        FROM attributed
+        WHERE launch_ns IS NOT NULL AND k IS NOT NULL
+        GROUP BY file_id, k, launch_id
+    )
+    GROUP BY ALL
+)
+SELECT
+    step_window.*, coalesce(busy_ns, 0) AS busy_ns, launch_delay_ns,
+    CASE WHEN launch_delay_ns IS NOT NULL THEN starved_ns END AS starved_ns
+FROM step_window
+LEFT JOIN spent USING (file_id, k)
+LEFT JOIN delay USING (file_id, k);
+
