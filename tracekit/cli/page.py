@@ -30,7 +30,7 @@ def title(run: SimpleNamespace, n_ranks: int, width: int) -> list[str]:
     is_told = not run.is_synthetic or "synthetic" in model
     parts = [
         table.visible(run.run),
-        engine(run),
+        f"{table.visible(engine(run))}{' on CPU' if run.backend == 'cpu' else ''}",
         model if is_told else f"{model} (synthetic)",
         ranks(run, n_ranks),
     ]
@@ -39,11 +39,9 @@ def title(run: SimpleNamespace, n_ranks: int, width: int) -> list[str]:
 
 
 def engine(run: SimpleNamespace) -> str:
-    """`vLLM 0.32.0`, as far as it is known; `CPU` is said, GPU goes without saying."""
+    """`vLLM 0.32.0`, as far as it is known."""
     name = ENGINES.get(run.engine, run.engine) if run.engine else ""
-    backend = "on CPU" if run.backend == "cpu" else ""
-    parts = (name, table.visible(run.engine_version or ""), backend)
-    return " ".join(filter(None, parts))
+    return " ".join(filter(None, (name, run.engine_version)))
 
 
 def ranks(run: SimpleNamespace, n_ranks: int) -> str:

@@ -1,14 +1,22 @@
 """tracekit runs: what is in the database."""
 
+from types import SimpleNamespace
+
 import click
 
 from tracekit import units
 from tracekit.cli import options, output, page, table
 
+
+def _model(run: SimpleNamespace) -> str:
+    """Last part of the model's path or name: the rest is mostly the same for all runs."""
+    return (run.model or "").rstrip("/").rpartition("/")[2] or units.MISSING
+
+
 COLUMNS = [
-    (table.name("run", minimum=30), lambda run: run.run),
-    (table.name("engine", minimum=11), lambda run: page.engine(run) or units.MISSING),
-    (table.name("model"), lambda run: run.model or units.MISSING),
+    (table.name("run", minimum=34), lambda run: run.run),
+    (table.name("engine"), lambda run: page.engine(run) or units.MISSING),
+    (table.name("model"), _model),
     (table.Column("ranks"), lambda run: f"{run.n_ranks}/{run.world_size or '?'}"),
     (table.Column("steps"), lambda run: f"{run.n_steps:,}"),
     (table.Column("decode"), lambda run: f"{run.n_decode_steps:,}"),
