@@ -135,3 +135,16 @@ def test_every_verb_has_help_and_a_database(call, verb):
     text = call(verb, "--help").stdout
     assert "--db FILE" in text
     assert text.splitlines()[2].endswith(".")
+
+
+def test_help_needs_no_database_library():
+    code = (
+        "import sys\n"
+        "from tracekit.cli import main\n"
+        "try:\n"
+        "    main(['breakdown', '--help'])\n"
+        "finally:\n"
+        "    sys.stderr.write(' '.join(sys.modules))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {"duckdb", "rich.progress"}.isdisjoint(done.stderr.split())
