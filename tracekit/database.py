@@ -39,7 +39,9 @@ class Result:
     def __init__(self, run: Callable[[], duckdb.DuckDBPyConnection]) -> None:
         self._run = run
         self._cursor: duckdb.DuckDBPyConnection | None = run()
-        described = self._cursor.description or []
+        described = self._cursor.description
+        if not described:
+            raise QueryError("query: it has no result; write one SELECT")
         self.columns: list[str] = [column[0] for column in described]
 
     def __iter__(self) -> Iterator[Row]:

@@ -93,6 +93,12 @@ def test_a_query_can_only_read_the_database(call, query, said):
     assert line.endswith("`tracekit schema` lists views and columns")
 
 
+@pytest.mark.parametrize("query", ["", " ", ";", "BEGIN"])
+def test_a_query_without_a_result(call, query):
+    line = stderr_line(call("sql", query, exit_code=1))
+    assert line == "query: it has no result; write one SELECT"
+
+
 def test_a_query_from_stdin(call):
     assert call("sql", "-", stdin="SELECT 42 AS answer").stdout == "answer\n    42\n"
 

@@ -79,6 +79,7 @@ def test_a_stalled_host_is_told_in_words(call):
     lines = call("breakdown", "stalled").stdout.splitlines()
     assert lines[1] == "1 decode step   step 10.0 ms and 464 ms of a stalled host"
     assert "The host stalled for 464 ms in step 0: without that it takes 10.00 ms." in lines
+    assert not any("/token" in line for line in lines)
 
 
 def test_a_run_may_be_left_out_where_there_is_one(call, tmp_path):

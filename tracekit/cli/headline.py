@@ -16,7 +16,7 @@ def headline(
     return [
         *table.flow([_steps(figures), _time(figures, gaps)], width),
         *table.flow(
-            [_tokens(figures), f"{device} busy {page.per_cent(figures.busy_share)}"], width
+            [_tokens(figures, gaps), f"{device} busy {page.per_cent(figures.busy_share)}"], width
         ),
         *_all_reduce(figures),
         *_host(figures, device),
@@ -52,14 +52,19 @@ def _load(figures: SimpleNamespace) -> str:
 def _time(figures: SimpleNamespace, gaps: list[SimpleNamespace]) -> str:
     if figures.n_steps > 1:
         return f"step {units.ms(figures.step_ns)} ms (median {units.ms(figures.step_p50_ns)})"
-    if gaps and gaps[0].is_in_step:
+    if _is_one_stall(figures, gaps):
         rest, stall = units.duration(gaps[0].rest_ns), units.duration(gaps[0].stall_ns)
         return f"step {rest} and {stall} of a stalled host"
     return f"step {units.ms(figures.step_ns)} ms"
 
 
-def _tokens(figures: SimpleNamespace) -> str:
-    if figures.ns_per_token is None:
+def _is_one_stall(figures: SimpleNamespace, gaps: list[SimpleNamespace]) -> bool:
+    """Whether the only step is mostly stall: its time then says nothing of decode."""
+    return bool(figures.n_steps == 1 and gaps and gaps[0].is_in_step)
+
+
+def _tokens(figures: SimpleNamespace, gaps: list[SimpleNamespace]) -> str:
+    if figures.ns_per_token is None or _is_one_stall(figures, gaps):
         return ""
     each = "" if figures.reqs_max == 1 else " each"
     rate = f"{figures.tokens_per_s:.1f} tok/s{each} (profiled)"
