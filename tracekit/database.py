@@ -39,10 +39,7 @@ class Result:
     def __init__(self, run: Callable[[], duckdb.DuckDBPyConnection]) -> None:
         self._run = run
         self._cursor: duckdb.DuckDBPyConnection | None = run()
-        described = self._cursor.description
-        if not described:
-            raise QueryError("query: it has no result; write one SELECT")
-        self.columns: list[str] = [column[0] for column in described]
+        self.columns: list[str] = [column[0] for column in self._cursor.description or []]
 
     def __iter__(self) -> Iterator[Row]:
         with self._reading() as cursor:
@@ -152,8 +149,10 @@ class Database:
         con = self._connect()
         with _told():
             try:
+                if not con.extract_statements(query):  # execute() would give None
+                    raise QueryError("query: it is empty; write a SELECT")
                 return con.execute(query, params)
-            except duckdb.Error:
+            except (duckdb.Error, QueryError):
                 con.close()
                 raise
 

@@ -93,10 +93,10 @@ def test_a_query_can_only_read_the_database(call, query, said):
     assert line.endswith("`tracekit schema` lists views and columns")
 
 
-@pytest.mark.parametrize("query", ["", " ", ";", "BEGIN"])
-def test_a_query_without_a_result(call, query):
+@pytest.mark.parametrize("query", ["", " ", ";", "/* nothing */"])
+def test_an_empty_query(call, query):
     line = stderr_line(call("sql", query, exit_code=1))
-    assert line == "query: it has no result; write one SELECT"
+    assert line == "query: it is empty; write a SELECT"
 
 
 def test_a_query_from_stdin(call):
