@@ -46,7 +46,9 @@ def test_a_scope_of_another_thread_does_not_count(tmp_path):
 
 def test_scopes_that_touch_or_share_a_start_nest_by_length(tmp_path):
     trace = Trace().scope(STEP, 100, 100).scope("gpu_model_runner: preprocess", 100, 20)
-    trace.scope("gpu_model_runner: forward", 120, 30).scope("gpu_model_runner: postprocess", 150, 10)
+    trace.scope("gpu_model_runner: forward", 120, 30).scope(
+        "gpu_model_runner: postprocess", 150, 10
+    )
     for launch in (100, 119, 120, 150, 160):
         trace.run(GEMM, launch, launch + 200, 1)
     db = ingest(tmp_path, trace)

@@ -162,7 +162,9 @@ def test_without_annotation_each_replay_of_the_largest_repeating_graph_is_a_step
     trace = Trace()
     for start in (100, 200, 300):
         trace.run(HTOD, start - 20, start - 15, 2)
-        trace.graph([(NORM, start, 5, 7), (GEMM, start + 5, 20, 7), (NORM, start + 25, 5, 7)], start - 5)
+        trace.graph(
+            [(NORM, start, 5, 7), (GEMM, start + 5, 20, 7), (NORM, start + 25, 5, 7)], start - 5
+        )
         trace.graph([(NORM, start + 40, 1, 7), (NORM, start + 42, 1, 7)], start)
     db = ingest(tmp_path, trace)
     assert steps(db, "kind", "start_ns") == [

@@ -110,8 +110,12 @@ def test_phases_without_scopes_come_from_the_span(ingested):
 
 
 def test_a_host_drafter_has_host_time_only(ingested):
-    [(n, host_ns)] = ingested("ngram").sql(
-        "SELECT sum(n)::BIGINT, sum(host_dur_ns)::BIGINT FROM step_phases WHERE phase = 'draft'"
-    ).fetchall()
+    [(n, host_ns)] = (
+        ingested("ngram")
+        .sql(
+            "SELECT sum(n)::BIGINT, sum(host_dur_ns)::BIGINT FROM step_phases WHERE phase = 'draft'"
+        )
+        .fetchall()
+    )
     assert n == 0
     assert host_ns > 0

@@ -38,7 +38,7 @@ def derive(con: duckdb.DuckDBPyConnection, run: str) -> None:
     Needs the TEMP tables `event`, `cpu_no_work` and `collective_category`, and the tables `file`,
     `ledger`, `kernel` and `run`. Raises TraceFormatError where the ledger does not add up.
     """
-    # DuckDB 2.0 turns an ASOF join with a side it takes for small into a nested loop: 12 times slower
+    # DuckDB 2.0 makes a nested loop of an ASOF join with a side it takes for small: 12 times slower
     # for 55,000 launches against 1,358 scope segments.
     con.execute("SET asof_loop_join_threshold = 0")
     # Rows of a table have no order of their own; keeping it costs a fifth of the time of an insert.
