@@ -331,3 +331,14 @@ def test_rows_are_numbered_without_gaps_for_those_who_join_by_rowid(read):
     staged = read(trace(kernel(1), named(b'"'), b'{"ph":"M"}', kernel(2)))
     assert staged.rows("SELECT max(rowid) - count(*) FROM event") == [(-1,)]
     assert staged.rows("SELECT count(*) FROM event WHERE kind IS NOT NULL") == [(2,)]
+
+
+@pytest.mark.parametrize(
+    "value", [r'"\ud800 half"', r'"NUL \u0000"', "NaN", "1e999", "-Infinity", "9" * 40]
+)
+def test_metadata_of_any_kind_is_stored(read, value):
+    head = f'{{"host_name": {value}, "other": {value}, "traceEvents": ['.encode()
+    staged = read(head + kernel(1) + b"]}")
+    assert staged.names() == ["k1"]
+    assert set(json.loads(staged.file()["metadata"])) == {"host_name", "other"}
+    assert staged.ledger() == {}

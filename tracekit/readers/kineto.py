@@ -23,7 +23,7 @@ Progress = Callable[[int, int], None]
 """Called with bytes done and bytes in all, as they are on disk, over all files of the run."""
 
 _MAX_SLICES = 6
-"""Read at a time: each takes a thread, and up to 64 MB of DuckDB's 500 for its buffer."""
+"""Read at a time: each takes a thread, and 32 MB of DuckDB's memory for its buffer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,7 @@ def read_traces(
 ) -> None:
     """Fill `file` and `ledger` for the traces of one run and make the TEMP table `event`.
 
+    Kept events have a `kind`; the few rows without one tell what the ledger has as well.
     `con` must have no open transaction: a slice that cannot be read one way is read another.
     Compressed files are inflated into the folder `scratch`, one at a time.
 

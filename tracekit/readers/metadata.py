@@ -29,7 +29,7 @@ def metadata(head: bytes, tail: bytes) -> tuple[dict[str, Any], bool]:
     merged: dict[str, Any] = {}
     for part, value in zip(parts, found, strict=True):
         merged |= _scalars(part) if value is None else value
-    return merged, None not in found
+    return _storable(merged), None not in found
 
 
 def base_ns(meta: dict[str, Any]) -> int | None:
@@ -57,6 +57,13 @@ def host_name(meta: dict[str, Any]) -> str | None:
     """Host that wrote the trace; None where it does not tell."""
     value = meta.get("host_name")
     return value if isinstance(value, str) else None
+
+
+def _storable(value: dict[str, Any]) -> dict[str, Any]:
+    """The same without what UTF-8 and JSON cannot hold: halves of surrogate pairs, infinity."""
+    text = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+    stored: dict[str, Any] = json.loads(text, parse_constant=str)
+    return stored
 
 
 def _scalars(text: bytes) -> dict[str, Any]:

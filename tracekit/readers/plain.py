@@ -132,9 +132,11 @@ class _Inflater:
         except EOFError:
             is_cut_off = True
         except _CORRUPT as fault:  # type: ignore[misc]  # isal's stub has no class here
-            error = TraceFormatError(self._at_end(f"the compressed data is corrupt ({fault})"))
+            what = f"the compressed data is corrupt ({fault}); copy the file again"
+            error = TraceFormatError(self._at_end(what))
         except OSError as fault:
-            error = TracekitError(self._at_end(f"cannot be inflated ({fault.strerror})"))
+            what = f"cannot be inflated beside the database: {fault.strerror}; make room for it"
+            error = TracekitError(self._at_end(what))
         finally:  # whatever happens: a reader may be waiting
             self._plain.finish(error, is_cut_off=is_cut_off)
 
@@ -149,8 +151,7 @@ class _Inflater:
                 break
 
     def _at_end(self, what: str) -> str:
-        plain = self._plain
-        return f"{plain.shown}: byte {self._target.tell()}: {what}; copy the file again"
+        return f"{self._plain.shown}: byte {self._target.tell()}: {what}"
 
 
 def _gunzipped(file: BinaryIO) -> Iterator[bytes]:
