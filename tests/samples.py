@@ -74,7 +74,7 @@ def _decode_steps(con, run, rank):
             busy_ns=us(busy),
             idle_ns=us(idle),
             wait_for_work_ns=us(wait),
-            starved_ns=us(idle / 2 + wait),
+            starved_ns=us(idle / 2),
             launch_delay_ns=us(30 + 10 * rank),
             **load,
         )

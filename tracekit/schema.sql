@@ -272,7 +272,7 @@ COMMENT ON COLUMN step.dur_ns IS 'Window on the device, to the next step''s anch
 COMMENT ON COLUMN step.busy_ns IS 'Union of all activities of the rank clipped to the window, ns.';
 COMMENT ON COLUMN step.idle_ns IS 'Time in the window with no activity, less wait_for_work_ns.';
 COMMENT ON COLUMN step.wait_for_work_ns IS 'Gap at the end of the step where the host ran empty steps; 0 without one; NULL where the engine writes no empty steps.';
-COMMENT ON COLUMN step.starved_ns IS 'Part of the window without activity in which nothing was queued: the next activity was launched after the gap began. NULL without launches.';
+COMMENT ON COLUMN step.starved_ns IS 'Part of idle_ns in which nothing was queued: the next activity was launched after the gap began. NULL without launches.';
 COMMENT ON COLUMN step.launch_delay_ns IS 'Median time from launch call to start over the step''s activities; NULL without launches.';
 COMMENT ON COLUMN step.host_start_ns IS 'Start of the step on the host; NULL where the trace has no host side.';
 COMMENT ON COLUMN step.host_dur_ns IS 'Duration on the host, to the next step''s start or its last scope or launch, ns.';

@@ -69,7 +69,7 @@ SELECT
     n_draft_tokens,
     n_emitted_tokens,
     is_complete,
-    CASE WHEN starved_ns IS NOT NULL THEN greatest(0, starved_ns - coalesce(wait_for_work_ns, 0)) END AS starved_ns,
+    starved_ns,
     launch_delay_ns,
     is_whole OR (dur_ns IS NOT NULL AND NOT bool_or(is_whole) OVER (PARTITION BY flagged.run, kind)) AS is_measured,
     CASE

@@ -69,13 +69,6 @@ def test_where_all_steps_of_a_kind_are_cut_they_are_measured():
     assert found == [(0, True), (1, False)]
 
 
-def test_waiting_for_work_is_not_waiting_for_the_host():
-    con = memory_database()
-    add(con, "step", "r", step=0, kind="decode", dur_ns=9, wait_for_work_ns=4, starved_ns=5)
-    add(con, "step", "r", step=1, kind="decode", dur_ns=9, wait_for_work_ns=4)
-    assert con.execute("SELECT starved_ns FROM steps ORDER BY step").fetchall() == [(1,), (None,)]
-
-
 def test_shares_name_their_denominator(con):
     row = con.execute(
         "SELECT share_of_step, share_of_busy FROM step_breakdown "

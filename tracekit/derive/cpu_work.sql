@@ -2,7 +2,8 @@
 --
 -- Ops without work of their own (views, allocations, wrappers; taxonomy.toml) are passed over, so
 -- their time stays with the op around them. A gloo collective is enqueued by a c10d op on the main
--- thread and runs as a `gloo:` span on another; the span counts, at the moment of its enqueueing op.
+-- thread and runs as a `gloo:` span on another; the span counts, at the moment of its enqueueing op
+-- (of its own start where that op is not in the trace).
 
 CREATE TEMP TABLE gloo_span AS
 WITH span AS (
@@ -24,7 +25,7 @@ enqueued AS (
         WHERE kind = 'op' AND starts_with(name, 'c10d::')
     )
 )
-SELECT span.*, at_ns, at_thread
+SELECT span.*, coalesce(at_ns, start_ns) AS at_ns, coalesce(at_thread, thread) AS at_thread
 FROM span
 LEFT JOIN enqueued USING (file_id, gloo, place);
 

@@ -73,7 +73,7 @@ SELECT
     annotation, step_time.start_ns, stop_ns - step_time.start_ns, busy_ns,
     stop_ns - step_time.start_ns - busy_ns - coalesce(gap_ns, 0),
     CASE WHEN writes_empty_steps AND stop_ns IS NOT NULL THEN coalesce(gap_ns, 0) END,
-    starved_ns, launch_delay_ns,
+    starved_ns - least(starved_ns, coalesce(gap_ns, 0)), launch_delay_ns,
     begin_ns, step_fact.end_ns - begin_ns,
     n_prefill_reqs, n_prefill_tokens, n_decode_reqs, n_decode_tokens,
     is_verify,

@@ -20,6 +20,7 @@ UPDATE run SET
         WHERE kind = 'trace'
     );
 
--- Serving engines run their world as one tensor-parallel group unless they were told otherwise.
-UPDATE run SET tensor_parallel = world_size
+-- Serving engines run each engine's world as one tensor-parallel group unless they were told otherwise.
+UPDATE run SET
+    tensor_parallel = world_size // (SELECT count(DISTINCT dp) FROM file WHERE kind = 'trace')
 WHERE tensor_parallel IS NULL AND engine IN ('vllm', 'sglang');

@@ -111,10 +111,18 @@ _INSERT_RUN = """
     INSERT INTO run (run, source, backend, engine, engine_version, model, tensor_parallel,
                      world_size, speculative_method, num_speculative_tokens, is_synthetic, context)
     SELECT $run, $source, 'unknown', $engine, $engine_version, $model, $tensor_parallel,
-        max(TRY_CAST(metadata ->> '$.distributedInfo.world_size' AS INTEGER)) * count(DISTINCT dp),
+        -- Data-parallel engines form one world (MoE) unless they number their ranks alike.
+        max(world_size) * CASE WHEN count(DISTINCT world_rank) < count(DISTINCT (dp, rank))
+            THEN count(DISTINCT dp) ELSE 1 END,
         $speculative_method, $num_speculative_tokens, $is_synthetic, TRY_CAST($context AS JSON)
-    FROM file
-    WHERE run = $run AND kind = 'trace'
+    FROM (
+        SELECT
+            dp, rank,
+            TRY_CAST(metadata ->> '$.distributedInfo.rank' AS INTEGER) AS world_rank,
+            TRY_CAST(metadata ->> '$.distributedInfo.world_size' AS INTEGER) AS world_size
+        FROM file
+        WHERE run = $run AND kind = 'trace'
+    )
 """
 
 
