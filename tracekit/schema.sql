@@ -2,7 +2,14 @@
 --
 -- Every table carries `run`, so one file holds many runs and a run is removed by one DELETE per table.
 -- Times are integer nanoseconds: `*_ns` columns named start are absolute (epoch where the trace has one),
--- all others are durations. Users read the views in queries/views; these tables are what the views stand on.
+-- all others are durations. Names take dictionary compression at once: to try every kind costs a fifth of
+-- the time of an insert. Users read the views in queries/views; these tables are what the views stand on.
+
+CREATE TYPE device_kind AS ENUM ('gpu', 'cpu');
+CREATE TYPE activity_kind AS ENUM ('kernel', 'memcpy', 'memset', 'cpu_op');
+CREATE TYPE phase AS ENUM ('prepare', 'forward', 'verify', 'sample', 'draft', 'other');
+CREATE TYPE phase_source AS ENUM ('plugin', 'engine', 'span', 'kernels', 'graph', 'none');  -- best first
+CREATE TYPE link AS ENUM ('launch', 'order', 'none', 'host');
 
 CREATE TABLE meta (
     schema_version INTEGER NOT NULL,
@@ -104,28 +111,28 @@ CREATE TABLE activity (
     dp INTEGER NOT NULL,
     rank INTEGER,
     activity_id BIGINT NOT NULL,
-    device_kind VARCHAR NOT NULL,
-    activity_kind VARCHAR NOT NULL,
+    device_kind device_kind NOT NULL,
+    activity_kind activity_kind NOT NULL,
     device INTEGER,
     stream BIGINT,
     start_ns BIGINT NOT NULL,
     dur_ns BIGINT NOT NULL,
-    name VARCHAR NOT NULL,
-    category VARCHAR NOT NULL,
-    impl VARCHAR,
+    name VARCHAR NOT NULL USING COMPRESSION dictionary,
+    category VARCHAR NOT NULL USING COMPRESSION dictionary,
+    impl VARCHAR USING COMPRESSION dictionary,
     step INTEGER,
-    phase VARCHAR NOT NULL,
-    phase_source VARCHAR NOT NULL,
-    op VARCHAR,
-    scope VARCHAR,
+    phase phase NOT NULL,
+    phase_source phase_source NOT NULL,
+    op VARCHAR USING COMPRESSION dictionary,
+    scope VARCHAR USING COMPRESSION dictionary,
     launch_ns BIGINT,
     correlation BIGINT,
     graph_id BIGINT,
     graph_node_id BIGINT,
-    grid VARCHAR,
-    block VARCHAR,
+    grid VARCHAR USING COMPRESSION dictionary,
+    block VARCHAR USING COMPRESSION dictionary,
     bytes BIGINT,
-    link VARCHAR NOT NULL
+    link link NOT NULL
 );
 COMMENT ON TABLE activity IS 'One row per interval of device work: kernel, memcpy, memset, or in a CPU run the innermost op that does work.';
 COMMENT ON COLUMN activity.run IS 'Run.';
@@ -162,7 +169,7 @@ CREATE TABLE host_call (
     thread BIGINT,
     start_ns BIGINT NOT NULL,
     dur_ns BIGINT NOT NULL,
-    name VARCHAR NOT NULL,
+    name VARCHAR NOT NULL USING COMPRESSION dictionary,
     correlation BIGINT
 );
 COMMENT ON TABLE host_call IS 'One row per CUDA/HIP runtime or driver call; those that caused activities are their launches.';
@@ -180,7 +187,7 @@ CREATE TABLE host_op (
     thread BIGINT,
     start_ns BIGINT NOT NULL,
     dur_ns BIGINT NOT NULL,
-    name VARCHAR NOT NULL,
+    name VARCHAR NOT NULL USING COMPRESSION dictionary,
     external_id BIGINT
 );
 COMMENT ON TABLE host_op IS 'One row per cpu_op event: operators as PyTorch records them on the host, nested.';
@@ -199,7 +206,7 @@ CREATE TABLE scope (
     thread BIGINT,
     start_ns BIGINT NOT NULL,
     dur_ns BIGINT NOT NULL,
-    name VARCHAR NOT NULL
+    name VARCHAR NOT NULL USING COMPRESSION dictionary
 );
 COMMENT ON TABLE scope IS 'One row per annotation (record_function): the engine''s, the plugin''s or the user''s.';
 COMMENT ON COLUMN scope.run IS 'Run.';
@@ -293,14 +300,14 @@ CREATE TABLE step_phase (
     dp INTEGER NOT NULL,
     rank INTEGER,
     step INTEGER NOT NULL,
-    phase VARCHAR NOT NULL,
+    phase phase NOT NULL,
     start_ns BIGINT,
     n BIGINT NOT NULL,
     sum_ns BIGINT NOT NULL,
     busy_ns BIGINT NOT NULL,
     host_start_ns BIGINT,
     host_dur_ns BIGINT,
-    phase_source VARCHAR NOT NULL
+    phase_source phase_source NOT NULL
 );
 COMMENT ON TABLE step_phase IS 'One row per (run, dp, rank, step, phase) that has activities or host time.';
 COMMENT ON COLUMN step_phase.run IS 'Run.';
@@ -321,7 +328,7 @@ CREATE TABLE step_category (
     dp INTEGER NOT NULL,
     rank INTEGER,
     step INTEGER NOT NULL,
-    phase VARCHAR NOT NULL,
+    phase phase NOT NULL,
     category VARCHAR NOT NULL,
     n BIGINT NOT NULL,
     sum_ns BIGINT NOT NULL,

@@ -61,7 +61,7 @@ def check_patterns(con: duckdb.DuckDBPyConnection, rules: Iterable[Rule]) -> Non
 
 
 def load_no_work(con: duckdb.DuckDBPyConnection) -> None:
-    """Creates TEMP TABLE `cpu_no_work` (name, reason): the ops in `event` that are no activity.
+    """Creates TEMP TABLE `cpu_no_work` (name, reason): those that `classify` saw and are no activity.
 
     Reason: `no_work` (views, allocations, scalar reads), `wrapper` (compiler spans), `enqueue`
     (collectives that only count where the run has no `gloo:` spans).
@@ -180,7 +180,7 @@ FROM (
             WHEN regexp_matches(name, $no_work) THEN 'no_work'
             WHEN regexp_matches(name, $enqueue) THEN 'enqueue'
         END AS reason
-    FROM (SELECT DISTINCT name FROM event WHERE kind = 'op')
+    FROM class_name   -- of host ops only where the run has no device events
 )
 WHERE reason IS NOT NULL
 """

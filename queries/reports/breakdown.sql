@@ -68,12 +68,12 @@ activity_parts AS (
 
 per_rank AS (
     SELECT
-        dp, step, phase, {'category': category, 'impl': impl, 'name': CASE WHEN $by = 'kernel' THEN name END} AS item,
+        dp, step, phase::VARCHAR AS phase, {'category': category, 'impl': impl, 'name': CASE WHEN $by = 'kernel' THEN name END} AS item,
         1 AS n, dur_ns AS sum_ns, new_ns AS busy_ns, NULL AS exposed_ns
     FROM activity_parts
     UNION ALL
     SELECT
-        dp, step, phase, {'category': category, 'impl': NULL, 'name': NULL},
+        dp, step, phase::VARCHAR, {'category': category, 'impl': NULL, 'name': NULL},
         n, sum_ns, busy_ns, exposed_ns
     FROM step_category
     SEMI JOIN chosen

@@ -117,7 +117,7 @@ categories AS (
 ),
 
 sources AS (
-    SELECT phase_source, sum(step_phase.busy_ns) AS busy_ns
+    SELECT phase_source::VARCHAR AS phase_source, sum(step_phase.busy_ns) AS busy_ns
     FROM step_phase
     SEMI JOIN chosen
         ON chosen.dp = step_phase.dp

@@ -55,7 +55,7 @@ totals AS (
 
 all_reduce AS (
     SELECT
-        phase,
+        phase::VARCHAR AS phase,
         round(sum(step_category.busy_ns / n_ranks) / any_value(n_steps))::BIGINT AS all_reduce_ns,
         sum(n / n_ranks) / any_value(n_steps) AS all_reduce_calls
     FROM step_category
@@ -70,9 +70,9 @@ all_reduce AS (
 
 per_step AS (
     SELECT
-        phase,
+        phase::VARCHAR AS phase,
         sum(step_phase.busy_ns / n_ranks) AS busy_ns,
-        list(DISTINCT phase_source) AS sources
+        list(DISTINCT phase_source::VARCHAR) AS sources
     FROM step_phase
     INNER JOIN chosen
         ON chosen.dp = step_phase.dp

@@ -24,7 +24,7 @@ SELECT
     step_category.dp,
     step_category.rank,
     step_category.step,
-    step_category.phase,
+    step_category.phase::VARCHAR AS phase,
     step_category.category,
     step.kind,
     step_category.n,

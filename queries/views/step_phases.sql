@@ -23,7 +23,7 @@ SELECT
     step_phase.dp,
     step_phase.rank,
     step_phase.step,
-    step_phase.phase,
+    step_phase.phase::VARCHAR AS phase,
     step.kind,
     step_phase.start_ns,
     step_phase.n,
@@ -31,7 +31,7 @@ SELECT
     step_phase.busy_ns,
     step_phase.host_start_ns,
     step_phase.host_dur_ns,
-    step_phase.phase_source
+    step_phase.phase_source::VARCHAR AS phase_source
 FROM step_phase
 INNER JOIN step
     ON step.run = step_phase.run

@@ -185,6 +185,7 @@ def test_ops_without_work_are_listed_with_their_reason(con):
         ("op", "_C::shm_allreduce"),
         ("scope", "aten::view"),
     )
+    classify(con, "r")
     load_no_work(con)
     assert con.execute("SELECT name, reason FROM cpu_no_work ORDER BY name").fetchall() == [
         ("Torch-Compiled Region: 0/1", "wrapper"),

@@ -62,7 +62,11 @@ def test_rows_are_unions_and_close_to_the_step(con, ranks):
 
 @settings(deadline=None, max_examples=40)
 @given(
-    st.lists(st.tuples(st.sampled_from("pqr"), st.integers(1, 900)), min_size=1, max_size=9),
+    st.lists(
+        st.tuples(st.sampled_from(["forward", "sample", "draft"]), st.integers(1, 900)),
+        min_size=1,
+        max_size=9,
+    ),
     st.sampled_from([0.0, 0.01, 0.2, 1.1]),
 )
 def test_folding_changes_no_sum(con, parts, fold):

@@ -6,7 +6,8 @@
 CREATE TEMP TABLE attributed AS
 SELECT
     work.* EXCLUDE (graph_id, is_graph), k,
-    coalesce(phase, 'other') AS phase, coalesce(phase_source, 'none') AS phase_source,
+    coalesce(phase, 'other')::phase AS phase,
+    coalesce(phase_source, 'none')::phase_source AS phase_source,
     CASE
         WHEN backend = 'cpu' THEN 'host'
         WHEN launch_ns IS NOT NULL THEN 'launch'

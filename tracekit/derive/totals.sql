@@ -18,34 +18,34 @@ SELECT
     file_id, k, phase,
     min(start_ns) AS start_ns, count(*) AS n, sum(end_ns - start_ns)::BIGINT AS sum_ns,
     sum(greatest(0, end_ns - greatest(start_ns, coalesce(reached_ns, start_ns))))::BIGINT AS busy_ns,
-    min(list_position(['plugin', 'engine', 'span', 'kernels', 'graph', 'none'], phase_source)) AS source
+    min(phase_source) AS phase_source   -- the best: the type lists them best first
 FROM reached
 GROUP BY ALL;
 
 -- Exposed time: where a category runs alone.
 CREATE TEMP TABLE category_time AS
-WITH exposed AS (
-    SELECT code, sum(end_ns - start_ns)::BIGINT AS exposed_ns
+WITH alone AS (
+    SELECT file_id, code, end_ns - start_ns AS exposed_ns
     FROM swept
     WHERE running = 1
-    GROUP BY code
     UNION ALL
     SELECT
-        piece_group.code,
-        sum(least(swept.end_ns, piece.end_ns) - greatest(swept.start_ns, piece.start_ns))::BIGINT
+        piece.file_id, piece.code,
+        least(swept.end_ns, piece.end_ns) - greatest(swept.start_ns, piece.start_ns)
     FROM swept
     JOIN piece
         ON piece.file_id = swept.file_id
         AND piece.start_ns < swept.end_ns AND piece.end_ns > swept.start_ns
-    JOIN piece_group
-        ON (piece_group.file_id, piece_group.k, piece_group.phase, piece_group.category_id)
-        = (piece.file_id, piece.k, piece.phase, piece.category_id)
-    WHERE running > 1 AND running * square = swept.category * swept.category
-    GROUP BY piece_group.code
+    WHERE running > 1 AND running * square = category * category
+),
+exposed AS (
+    SELECT file_id, code, sum(exposed_ns)::BIGINT AS exposed_ns
+    FROM alone
+    GROUP BY ALL
 ),
 summed AS (
     SELECT
-        piece.file_id, piece.k, phase, category_id,
+        piece.file_id, piece.k, code, category_id,
         count(*) AS n, sum(dur_ns)::BIGINT AS sum_ns,
         sum(piece.end_ns - piece.start_ns)::BIGINT AS busy_ns,
         sum(
@@ -54,14 +54,15 @@ summed AS (
         )::BIGINT AS overhang_ns
     FROM piece
     LEFT JOIN step_window ON piece.file_id = step_window.file_id AND piece.k = step_window.k
-    WHERE piece.k >= 0
+    WHERE piece.k IS NOT NULL
     GROUP BY ALL
 )
-SELECT summed.* EXCLUDE (category_id), category, coalesce(exposed_ns, 0) AS exposed_ns
+SELECT
+    summed.* EXCLUDE (code, category_id), category, coalesce(exposed_ns, 0) AS exposed_ns,
+    enum_range(NULL::phase)[code // 64 % 8 + 1] AS phase
 FROM summed
-JOIN piece_group USING (file_id, k, phase, category_id)
 JOIN category_code USING (category_id)
-LEFT JOIN (SELECT code, sum(exposed_ns)::BIGINT AS exposed_ns FROM exposed GROUP BY code) USING (code);
+LEFT JOIN exposed USING (file_id, code);
 
 INSERT INTO step_category
 SELECT
@@ -82,7 +83,7 @@ WITH first_launch AS (
 SELECT
     $run, dp, rank, step, phase, phase_time.start_ns, coalesce(n, 0), coalesce(sum_ns, 0), coalesce(busy_ns, 0),
     coalesce(host_start_ns, first_launch.at_ns), host_dur_ns,
-    coalesce(['plugin', 'engine', 'span', 'kernels', 'graph', 'none'][source], 'engine')
+    coalesce(phase_source, 'engine')
 FROM phase_time
 FULL JOIN phase_host USING (file_id, k, phase)
 LEFT JOIN first_launch USING (file_id, k, phase)
