@@ -19,7 +19,7 @@ named AS (
     FROM raw
     LEFT JOIN category USING (cat)
 ),
-judged AS MATERIALIZED (    -- both branches below share one pass over the source
+judged AS (
     SELECT
         *,
         CASE
@@ -35,30 +35,39 @@ judged AS MATERIALIZED (    -- both branches below share one pass over the sourc
         END AS fault
     FROM named
 ),
-kept AS (
-    SELECT
-        *,
-        coalesce(
-            TRY_CAST(tid AS BIGINT),
-            TRY_CAST(regexp_extract(tid, '^stream (\d+)$', 1) AS BIGINT),
-            ('0x' || left(md5(tid), 15))::BIGINT
-        ) AS thread
-    FROM judged
-    WHERE unneeded IS NULL AND fault IS NULL
-),
-skipped AS (
+-- Both branches below share one pass over the source; what it holds is kept narrow.
+shaped AS MATERIALIZED (
     SELECT
         coalesce(unneeded, fault) AS skip,
+        kind,
         CASE
-            WHEN unneeded = 'profiler span' THEN name
+            WHEN skip IS NULL OR unneeded = 'profiler span' THEN name
             WHEN fault IS NOT NULL THEN concat_ws(
                 ', ', 'ph ' || ph, 'cat ' || cat, 'name ' || left(name, 200), 'ts ' || ts, 'dur ' || dur
             )
         END AS name,
-        CASE WHEN unneeded = 'profiler span' AND is_in_range THEN (ts * 1000)::BIGINT END AS ts_ns,
-        CASE WHEN unneeded = 'profiler span' AND is_in_range THEN (dur * 1000)::BIGINT END AS dur_ns
+        CASE WHEN skip IS NULL THEN coalesce(
+            TRY_CAST(tid AS BIGINT),
+            TRY_CAST(regexp_extract(tid, '^stream (\d+)$', 1) AS BIGINT),
+            ('0x' || left(md5(tid), 15))::BIGINT
+        ) END AS thread,
+        CASE WHEN is_in_range AND (skip IS NULL OR unneeded = 'profiler span')
+            THEN (ts * 1000)::BIGINT
+        END AS ts_ns,
+        CASE WHEN is_in_range AND (skip IS NULL OR unneeded = 'profiler span')
+            THEN (dur * 1000)::BIGINT
+        END AS dur_ns,
+        TRY_CAST(args.correlation AS BIGINT) AS correlation,
+        TRY_CAST(args."External id" AS BIGINT) AS external_id,
+        TRY_CAST(args.device AS INTEGER) AS device,
+        TRY_CAST(args.stream AS BIGINT) AS stream,
+        args.grid AS grid,
+        args.block AS block,
+        TRY_CAST(args.bytes AS BIGINT) AS bytes,
+        TRY_CAST(args."graph id" AS BIGINT) AS graph_id,
+        TRY_CAST(args."graph node id" AS BIGINT) AS graph_node_id,
+        args."Collective name" AS collective
     FROM judged
-    WHERE unneeded IS NOT NULL OR fault IS NOT NULL
 )
 SELECT
     $file_id AS file_id,
@@ -66,22 +75,22 @@ SELECT
     1 AS n,
     name,
     thread,
-    (ts * 1000)::BIGINT + $base_ns AS start_ns,
-    (dur * 1000)::BIGINT AS dur_ns,
-    TRY_CAST(args.correlation AS BIGINT) AS correlation,
-    TRY_CAST(args."External id" AS BIGINT) AS external_id,
-    TRY_CAST(args.device AS INTEGER) AS device,
+    ts_ns + $base_ns AS start_ns,
+    dur_ns,
+    correlation,
+    external_id,
+    device,
     coalesce(
-        TRY_CAST(args.stream AS BIGINT),
-        CASE WHEN kind IN ('kernel', 'memcpy', 'memset', 'device_scope') THEN thread END
+        stream, CASE WHEN kind IN ('kernel', 'memcpy', 'memset', 'device_scope') THEN thread END
     ) AS stream,
-    args.grid AS grid,
-    args.block AS block,
-    TRY_CAST(args.bytes AS BIGINT) AS bytes,
-    TRY_CAST(args."graph id" AS BIGINT) AS graph_id,
-    TRY_CAST(args."graph node id" AS BIGINT) AS graph_node_id,
-    args."Collective name" AS collective
-FROM kept
+    grid,
+    block,
+    bytes,
+    graph_id,
+    graph_node_id,
+    collective
+FROM shaped
+WHERE skip IS NULL
 UNION ALL BY NAME
 SELECT
     $file_id AS file_id,
@@ -90,5 +99,6 @@ SELECT
     any_value(name) AS name,
     min(ts_ns) + $base_ns AS start_ns,
     max(ts_ns + dur_ns) - min(ts_ns) AS dur_ns
-FROM skipped
+FROM shaped
+WHERE skip IS NOT NULL
 GROUP BY skip, CASE WHEN skip = 'profiler span' THEN name END
