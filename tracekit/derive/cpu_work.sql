@@ -10,9 +10,9 @@ WITH span AS (
     SELECT
         *, row_number() OVER (PARTITION BY file_id, gloo ORDER BY start_ns) AS place
     FROM (
-        SELECT rowid AS id, *, replace(substr(name, 6), '_', '') AS gloo
-        FROM event
-        WHERE kind = 'scope' AND starts_with(name, 'gloo:')
+        SELECT *, replace(substr(name, 6), '_', '') AS gloo
+        FROM scope
+        WHERE NOT is_device AND starts_with(name, 'gloo:')
     )
 ),
 enqueued AS (
@@ -21,8 +21,8 @@ enqueued AS (
         row_number() OVER (PARTITION BY file_id, gloo ORDER BY start_ns) AS place
     FROM (
         SELECT *, replace(replace(substr(name, 7), '_', ''), 'base', '') AS gloo
-        FROM event
-        WHERE kind = 'op' AND starts_with(name, 'c10d::')
+        FROM host_op
+        WHERE starts_with(name, 'c10d::')
     )
 )
 SELECT span.*, coalesce(at_ns, start_ns) AS at_ns, coalesce(at_thread, thread) AS at_thread
@@ -32,13 +32,12 @@ LEFT JOIN enqueued USING (file_id, gloo, place);
 INSERT INTO work
 WITH candidate AS (
     SELECT
-        rowid AS id, file_id, thread, start_ns, start_ns + dur_ns AS end_ns, name,
+        file_id, thread, start_ns, start_ns + dur_ns AS end_ns, name,
         lead(start_ns) OVER (
             PARTITION BY file_id, thread ORDER BY start_ns, dur_ns DESC
         ) AS next_ns
-    FROM event
-    WHERE kind = 'op'
-        AND (SELECT backend FROM backend) = 'cpu'
+    FROM host_op
+    WHERE (SELECT backend FROM backend) = 'cpu'
         AND name NOT IN (
             SELECT name
             FROM cpu_no_work
@@ -46,17 +45,21 @@ WITH candidate AS (
         )
 ),
 innermost AS (
-    SELECT id, file_id, thread, start_ns, end_ns, name, start_ns AS at_ns, thread AS at_thread
+    SELECT file_id, thread, start_ns, end_ns, name, start_ns AS at_ns, thread AS at_thread
     FROM candidate
     WHERE next_ns IS NULL OR next_ns >= end_ns
     UNION ALL
-    SELECT id, file_id, thread, start_ns, start_ns + dur_ns, name, at_ns, at_thread
+    SELECT file_id, thread, start_ns, start_ns + dur_ns, name, at_ns, at_thread
     FROM gloo_span
     WHERE (SELECT backend FROM backend) = 'cpu'
+),
+numbered AS (
+    SELECT *, row_number() OVER () - 1 AS id
+    FROM innermost
 )
 SELECT
     id, file_id, name_id, category_id, false, NULL, thread, start_ns, end_ns, -1 - id, at_thread, NULL, at_ns,
     NULL, false
-FROM innermost
+FROM numbered
 JOIN signature USING (name)
 JOIN category_code USING (category);

@@ -5,7 +5,7 @@ SELECT file_id, max(end_ns) AS end_ns
 FROM (
     SELECT file_id, end_ns FROM host_scope
     UNION ALL
-    SELECT file_id, start_ns + dur_ns FROM event WHERE kind = 'call'
+    SELECT file_id, start_ns + dur_ns FROM host_call
     UNION ALL
     SELECT file_id, end_ns FROM work WHERE launch_ns IS NULL AND at_ns IS NOT NULL
 )

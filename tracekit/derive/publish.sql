@@ -3,31 +3,31 @@
 INSERT INTO activity
 WITH external AS (
     SELECT DISTINCT external_id
-    FROM event
-    WHERE kind IN ('kernel', 'memcpy', 'memset') AND external_id IS NOT NULL
+    FROM device_event
+    WHERE external_id IS NOT NULL
 ),
 ops AS (
     SELECT file_id, external_id, any_value(name) AS op
-    FROM event
-    WHERE kind = 'op' AND external_id IN (FROM external)
+    FROM host_op
+    WHERE external_id IN (FROM external)
     GROUP BY ALL
 )
 SELECT
     $run, attributed.file_id, dp, rank, attributed.id,
-    backend, CASE WHEN backend = 'cpu' THEN 'cpu_op' ELSE event.kind::VARCHAR END,
-    attributed.device, attributed.stream, event.start_ns, dur_ns, event.name, category_code.category, impl,
-    step, phase, phase_source, CASE WHEN backend = 'gpu' THEN op END, scope,
-    launch_ns, correlation, nullif(event.graph_id, 0), CASE WHEN event.graph_id != 0 THEN graph_node_id END,
-    grid, block, event.bytes, link
+    backend, coalesce(device_event.kind, 'cpu_op'),
+    attributed.device, attributed.stream, attributed.start_ns, end_ns - attributed.start_ns,
+    signature.name, category_code.category, impl,
+    step, phase, phase_source, op, scope,
+    launch_ns, correlation, device_event.graph_id, graph_node_id, grid, block, device_event.bytes, link
 FROM attributed
-JOIN event ON event.rowid = attributed.id
 JOIN file ON file.file_id = attributed.file_id
 JOIN signature ON signature.name_id = attributed.name_id
 JOIN category_code ON category_code.category_id = attributed.category_id
 CROSS JOIN backend
+LEFT JOIN device_event ON device_event.id = attributed.id
 LEFT JOIN step_number ON (step_number.file_id, step_number.k) = (attributed.file_id, attributed.k)
 LEFT JOIN launch ON (launch.file_id, launch.launch_id) = (attributed.file_id, attributed.launch_id)
-LEFT JOIN ops ON (ops.file_id, ops.external_id) = (event.file_id, event.external_id);
+LEFT JOIN ops ON (ops.file_id, ops.external_id) = (device_event.file_id, device_event.external_id);
 
 INSERT INTO step
 WITH emptied AS (
@@ -55,10 +55,10 @@ waited AS (
 ),
 longest AS (
     SELECT host_step.file_id, k, arg_max(name, dur_ns) AS call, max(dur_ns) AS call_ns
-    FROM event
-    ASOF JOIN host_step ON event.file_id = host_step.file_id AND start_ns >= begin_ns
+    FROM host_call
+    ASOF JOIN host_step ON host_call.file_id = host_step.file_id AND start_ns >= begin_ns
     -- Shorter calls stall nobody, and there are hundreds of thousands.
-    WHERE kind = 'call' AND dur_ns >= 100_000
+    WHERE dur_ns >= 100_000
     GROUP BY ALL
 )
 SELECT

@@ -3,10 +3,18 @@
 -- Source: vLLM 0.7-0.33 gpu_model_runner and gpu_worker, SGLang 0.5.11-0.5.23 scheduler and model_runner.
 
 CREATE TEMP TABLE host_scope AS
-WITH spelled AS (
+WITH span AS (
+    SELECT file_id, thread, start_ns, dur_ns, name, false AS is_op
+    FROM scope
+    WHERE NOT is_device
+    UNION ALL
+    SELECT file_id, thread, start_ns, dur_ns, name, true
+    FROM host_op
+    WHERE starts_with(name, 'Torch-Compiled Region')
+),
+spelled AS (
     SELECT DISTINCT name
-    FROM event
-    WHERE kind = 'scope' OR (kind = 'op' AND name LIKE 'Torch-Compiled Region%')
+    FROM span
 ),
 role AS (
     SELECT
@@ -38,14 +46,14 @@ role AS (
     FROM spelled
 )
 SELECT
-    file_id, thread, start_ns, start_ns + dur_ns AS end_ns, event.name, role,
-    kind = 'op' AS is_op,
+    file_id, thread, start_ns, start_ns + dur_ns AS end_ns, span.name, role,
+    is_op,
     CASE
-        WHEN event.name LIKE 'gpu\_model\_runner: %' ESCAPE '\' THEN phase_word
+        WHEN span.name LIKE 'gpu\_model\_runner: %' ESCAPE '\' THEN phase_word
         -- Bare words are vLLM's only where its first scope, Preprocess, is there too.
-        WHEN regexp_matches(event.name, '^[A-Z]')
+        WHEN regexp_matches(span.name, '^[A-Z]')
             AND bool_or(role = 'old_step') OVER (PARTITION BY file_id) THEN phase_word
     END AS phase
-FROM event
+FROM span
 JOIN role USING (name)
-WHERE kind IN ('scope', 'op') AND dur_ns > 0;
+WHERE dur_ns > 0;

@@ -5,7 +5,7 @@
 
 CREATE TEMP TABLE backend AS
 SELECT CASE
-    WHEN EXISTS (FROM event WHERE kind IN ('kernel', 'memcpy', 'memset')) THEN 'gpu'
+    WHEN EXISTS (FROM device_event) THEN 'gpu'
     WHEN EXISTS (
         FROM file
         WHERE kind = 'trace' AND coalesce(json_array_length(metadata, '$.deviceProperties'), 0) > 0
@@ -19,31 +19,25 @@ SELECT
     min(start_ns) AS launch_ns,
     arg_min(thread, start_ns) AS thread,
     bool_or(contains(name, 'GraphLaunch')) AS is_graph
-FROM event
-WHERE kind = 'call' AND correlation IS NOT NULL
+FROM host_call
+WHERE correlation IS NOT NULL
 GROUP BY ALL;
 
 CREATE TEMP TABLE work AS
 WITH called AS (
     SELECT DISTINCT file_id, true AS has_calls
-    FROM event
-    WHERE kind = 'call'
+    FROM host_call
 )
 SELECT
-    event.rowid AS id, event.file_id, name_id, category_id, event.kind = 'kernel' AS is_kernel,
+    id, device_event.file_id, name_id, category_id, kind = 'kernel' AS is_kernel,
     device, stream, start_ns, start_ns + dur_ns AS end_ns,
-    coalesce(correlation, -1 - event.rowid) AS launch_id,
+    coalesce(correlation, -1 - id) AS launch_id,
     thread, launch_ns, CASE WHEN has_calls THEN launch_ns ELSE start_ns END AS at_ns,
-    -- CUPTI 13.2 writes graph id 0 on everything launched outside graphs.
-    nullif(graph_id, 0) AS graph_id, coalesce(is_graph, graph_id != 0, false) AS is_graph
-FROM (
-    SELECT rowid, * EXCLUDE (thread)
-    FROM event
-    WHERE kind IN ('kernel', 'memcpy', 'memset')
-) AS event
+    graph_id, coalesce(is_graph, graph_id IS NOT NULL) AS is_graph
+FROM device_event
 JOIN signature USING (name)
 LEFT JOIN collective_category
-    ON collective_category.collective = event.collective
+    ON collective_category.collective = device_event.collective
     AND signature.category = 'collective_other'
 JOIN category_code
     ON category_code.category = coalesce(collective_category.category, signature.category)
