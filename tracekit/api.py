@@ -13,6 +13,7 @@ from tracekit import queries, store
 from tracekit.database import Database, Result, default_database
 from tracekit.derive import derive
 from tracekit.errors import TraceFormatError
+from tracekit.limits import DEFAULT_MEMORY
 from tracekit.readers import context, kineto, prometheus
 from tracekit.run import RunInput, discover
 from tracekit.taxonomy import classify, load_collective_categories, load_no_work
@@ -61,7 +62,7 @@ def ingest(
     replace: bool = False,
     each: bool = False,
     taxonomy: PathLike | None = None,
-    memory: str = store.DEFAULT_MEMORY,
+    memory: str = DEFAULT_MEMORY,
     progress: Progress | None = None,
     done: Done | None = None,
 ) -> list[IngestSummary]:

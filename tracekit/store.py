@@ -13,9 +13,9 @@ import duckdb
 
 from tracekit import schema
 from tracekit.errors import StoreError
+from tracekit.limits import DEFAULT_MEMORY
 from tracekit.lock import locked, try_lock
 
-DEFAULT_MEMORY = "500MB"
 STORAGE_VERSION = "v1.2.0"
 """Oldest storage format that holds what we write; duckdb 1.2 and later open it."""
 

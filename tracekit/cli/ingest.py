@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tracekit.cli import options, output, page, table
+from tracekit.limits import DEFAULT_MEMORY
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -31,7 +32,7 @@ LOSSES = [
 @click.option("--replace", is_flag=True, help="Replace a run of the same name.")
 @click.option("--each", is_flag=True, help="Make one run of each folder with traces in it.")
 @click.option("--taxonomy", metavar="FILE", help="TOML file of kernel rules to try first.")
-@click.option("--memory", default="500MB", show_default=True, help="Limit for DuckDB.")
+@click.option("--memory", default=DEFAULT_MEMORY, show_default=True, help="Limit for DuckDB.")
 @options.db()
 def command(
     paths: tuple[str, ...],
