@@ -73,8 +73,8 @@ def ingest(
     folder with traces becomes a run. `taxonomy` is a TOML file of kernel rules to try first.
 
     Raises:
-        TracekitError: bad input or a run that is there already. Of the run it happened to nothing is
-            in the database then; those before it, with `each`, are.
+        TracekitError: bad input or a run that is there already. Of that run nothing is in the
+            database then; those before it, with `each`, are.
     """
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     target = default_database(db)

@@ -61,7 +61,7 @@ def check_patterns(con: duckdb.DuckDBPyConnection, rules: Iterable[Rule]) -> Non
 
 
 def load_no_work(con: duckdb.DuckDBPyConnection) -> None:
-    """Creates TEMP TABLE `cpu_no_work` (name, reason): those that `classify` saw and are no activity.
+    """Creates TEMP TABLE `cpu_no_work` (name, reason): what `classify` saw and is no activity.
 
     Reason: `no_work` (views, allocations, scalar reads), `wrapper` (compiler spans), `enqueue`
     (collectives that only count where the run has no `gloo:` spans).

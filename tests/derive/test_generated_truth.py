@@ -1,4 +1,4 @@
-"""Generated runs against the exact truth beside them: every activity, step, phase and breakdown row."""
+"""Generated runs against the exact truth beside them: activities, steps, phases, breakdown."""
 
 import subprocess
 import sys
@@ -13,7 +13,8 @@ GENERATE = Path(__file__).parents[2] / "sample_traces" / "generate.py"
 
 TABLES = {
     "activities": "SELECT * FROM activities",
-    "steps": "SELECT * REPLACE (is_verify::INTEGER AS is_verify, is_complete::INTEGER AS is_complete) FROM steps",
+    "steps": "SELECT * REPLACE (is_verify::INTEGER AS is_verify,"
+    " is_complete::INTEGER AS is_complete) FROM steps",
     "step_phases": "SELECT * FROM step_phases",
     "step_breakdown": "SELECT * FROM step_breakdown",
 }

@@ -89,7 +89,8 @@ def test_rank_is_the_one_the_trace_names(ingested, expected):
 @pytest.mark.parametrize("expected", oracle(), ids=lambda row: row["file"])
 def test_windows_add_up(ingested, expected):
     wrong = ingested(expected["file"]).sql(
-        "FROM steps WHERE busy_ns + idle_ns + coalesce(wait_for_work_ns, 0) != dur_ns OR idle_ns < 0"
+        "FROM steps"
+        " WHERE busy_ns + idle_ns + coalesce(wait_for_work_ns, 0) != dur_ns OR idle_ns < 0"
     )
     assert wrong.fetchall() == []
 
@@ -99,7 +100,8 @@ def test_gb10_decodes_ten_steps_of_four_requests(ingested):
     steps = db.sql("SELECT step, kind, n_decode_reqs, n_decode_tokens FROM steps ORDER BY step")
     assert steps.fetchall() == [(step, "decode", 4, 4) for step in range(10)]
     kernels = db.sql(
-        "SELECT count(*), count(step), count(launch_ns) FROM activities WHERE activity_kind = 'kernel'"
+        "SELECT count(*), count(step), count(launch_ns) FROM activities"
+        " WHERE activity_kind = 'kernel'"
     )
     assert kernels.fetchall() == [(13530, 13530, 13530)]
 

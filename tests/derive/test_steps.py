@@ -26,7 +26,8 @@ def test_work_of_a_step_that_runs_in_the_next_window_overhangs(tmp_path):
     decode(trace, 200)
     db = ingest(tmp_path, trace)
     assert db.sql(
-        "SELECT category, sum_ns, overhang_ns FROM step_breakdown WHERE step = 0 AND category = 'norm'"
+        "SELECT category, sum_ns, overhang_ns FROM step_breakdown"
+        " WHERE step = 0 AND category = 'norm'"
     ).fetchall() == [("norm", 10_000, 5_000)]
     # The window of step 1 counts all that runs in it, step 0's rest too.
     assert steps(db, "step", "busy_ns")[1] == (1, 31_000)
@@ -77,7 +78,8 @@ def test_a_gap_over_an_empty_step_is_waiting_for_work(tmp_path):
 def test_annotations_of_every_form_are_read(tmp_path, annotation, expected):
     trace = Trace().scope(annotation, 100, 50).run(GEMM, 110, 120, 10)
     db = ingest(tmp_path, trace)
-    columns = "kind n_prefill_reqs n_prefill_tokens n_decode_reqs n_decode_tokens is_verify n_draft_tokens"
+    columns = "kind n_prefill_reqs n_prefill_tokens n_decode_reqs n_decode_tokens"
+    columns += " is_verify n_draft_tokens"
     assert steps(db, *columns.split()) == [expected]
 
 

@@ -74,7 +74,8 @@ def test_ranks_agree_on_every_step(ingested, name):
 def test_all_reduces_of_target_and_draft_are_told_apart(ingested):
     db = ingested("tp2-draft-noisy")
     by_phase = db.sql(
-        "SELECT rank, CASE WHEN phase IN ('forward', 'verify') THEN 'target' ELSE phase END, count(*)"
+        "SELECT rank, CASE WHEN phase IN ('forward', 'verify') THEN 'target' ELSE phase END,"
+        " count(*)"
         " FROM activities WHERE category = 'all_reduce' GROUP BY ALL ORDER BY ALL"
     )
     assert by_phase.fetchall() == [
@@ -84,7 +85,8 @@ def test_all_reduces_of_target_and_draft_are_told_apart(ingested):
         (1, "target", 288),
     ]
     gemms = db.sql(
-        "SELECT count(*) FROM activities WHERE rank = 0 AND name = '_C::onednn_mm' AND category = 'gemm'"
+        "SELECT count(*) FROM activities"
+        " WHERE rank = 0 AND name = '_C::onednn_mm' AND category = 'gemm'"
     )
     assert gemms.fetchall() == [(2176,)]
 
