@@ -8,7 +8,7 @@ WITH grouped AS (
     SELECT
         file_id, launch_id, any_value(thread) AS thread,
         min(at_ns) AS at_ns, min(start_ns) AS start_ns, arg_min(stream, start_ns) AS stream,
-        count(*) AS n, any_value(graph_id) AS graph_id,
+        count(*) AS n, sum(end_ns - start_ns) FILTER (is_kernel) AS kernel_ns, any_value(graph_id) AS graph_id,
         -- Without calls in the trace, several activities of one launch are a graph all the same.
         bool_or(is_graph) OR count(*) > 1 AND bool_and(launch_ns IS NULL) AS is_graph,
         bool_or(is_embedding) AS is_embedding,

@@ -1,17 +1,26 @@
 -- Step numbers: the same on all ranks of a data-parallel engine, from 0 = the earliest any rank has.
 --
 -- Each file is shifted against one file of reference. On one host the clock proposes shifts and the
--- annotations choose; between hosts (clocks may be steps apart) any shift may be right, and only one
--- under which all annotations agree is taken. A file without such a shift gets no numbers.
+-- annotations choose. Between hosts clocks may be steps apart: equal sequences go k-th to k-th; else a
+-- shift must make all annotations of at least half the shorter sequence agree, and be the only one or
+-- the one under which the collectives overlap. A file without such a shift gets no numbers.
 
 CREATE TEMP TABLE sequence AS
+WITH collected AS (
+    SELECT file_id, k, min(start_ns) AS collective_from_ns, max(end_ns) AS collective_until_ns
+    FROM attributed
+    JOIN category_code USING (category_id)
+    WHERE category IN (SELECT category FROM signature WHERE is_collective)
+    GROUP BY ALL
+)
 SELECT
     file_id, dp, coalesce(stage, '') AS stage, host_name, k, annotation,
-    coalesce(first_ns, begin_ns) AS at_ns,
+    coalesce(first_ns, begin_ns) AS at_ns, collective_from_ns, collective_until_ns,
     count(*) OVER (PARTITION BY file_id) AS n
 FROM host_step
 JOIN file USING (file_id)
-LEFT JOIN step_work USING (file_id, k);
+LEFT JOIN step_work USING (file_id, k)
+LEFT JOIN collected USING (file_id, k);
 
 CREATE TEMP TABLE shifted AS
 WITH reference AS (
@@ -50,18 +59,31 @@ proposed AS (
 scored AS (
     SELECT
         proposed.file_id, shift, is_same_host,
-        count(*) AS pairs,
+        shift = 0 AND member.n = ref.n AS is_whole,
+        2 * count(*) >= least(member.n, ref.n) AS is_half,
         avg((member.annotation IS NOT DISTINCT FROM ref.annotation)::INTEGER) AS agreement,
-        avg(abs(member.at_ns - ref.at_ns)) AS apart_ns
+        avg(abs(member.at_ns - ref.at_ns)) AS apart_ns,
+        avg(coalesce(
+            member.collective_from_ns < ref.collective_until_ns
+            AND ref.collective_from_ns < member.collective_until_ns, false
+        )::INTEGER) AS overlapping
     FROM proposed
     JOIN member ON member.file_id = proposed.file_id
     JOIN sequence AS ref ON ref.file_id = proposed.ref_id AND ref.k = member.k + shift
-    GROUP BY ALL
+    GROUP BY proposed.file_id, shift, is_same_host, member.n, ref.n
+),
+eligible AS (
+    SELECT *, count(*) OVER (PARTITION BY file_id) AS choices
+    FROM scored
+    WHERE CASE WHEN is_same_host THEN agreement > 0.5 ELSE agreement = 1 AND is_half END
 )
 SELECT DISTINCT ON (file_id) file_id, shift
-FROM scored
-WHERE agreement = 1 OR (is_same_host AND agreement > 0.5)
-ORDER BY file_id, agreement DESC, CASE WHEN is_same_host THEN apart_ns ELSE -pairs END, shift;
+FROM eligible
+WHERE is_same_host OR is_whole OR choices = 1 OR overlapping > 0.5
+ORDER BY
+    file_id, agreement DESC,
+    CASE WHEN is_same_host THEN apart_ns ELSE -overlapping - is_whole::INTEGER END,
+    shift;
 
 INSERT INTO ledger
 SELECT

@@ -52,32 +52,33 @@ LEFT JOIN launched USING (file_id, k)
 LEFT JOIN passed USING (file_id, k)
 LEFT JOIN batch USING (file_id, k);
 
+CREATE TEMP TABLE speculation AS
+SELECT coalesce(bool_or(is_verify), false) AS is_speculative
+FROM step_fact;
+
 CREATE TEMP TABLE pass_end AS
-WITH run AS (
-    SELECT bool_or(is_verify) AS is_speculative
-    FROM step_fact
-)
 SELECT
     file_id, k,
     max(at_ns) FILTER (
-        (is_graph OR is_model OR is_collective)
+        (is_graph OR is_gemm OR is_collective OR is_model AND NOT has_v2)
         AND (sampling_ns IS NULL OR NOT has_v2 OR at_ns < sampling_ns)
         AND (has_v2 OR step_fact.execute_end_ns IS NULL OR at_ns < step_fact.execute_end_ns)
     ) AS target_end_ns,
     min(at_ns) FILTER (
         at_ns >= step_fact.execute_end_ns
-        AND (is_draft_input OR ((SELECT is_speculative FROM run) AND (is_graph OR is_model)))
+        AND (is_draft_input OR (is_speculative AND (is_graph OR is_model)))
     ) AS drafting_ns
 FROM placed
 JOIN step_fact USING (file_id, k)
 JOIN habit USING (file_id)
-GROUP BY ALL;
+CROSS JOIN speculation
+GROUP BY file_id, k;
 
 CREATE TEMP TABLE launch_phase AS
 WITH told AS (
     SELECT
         placed.*, step_fact.* EXCLUDE (file_id, k, begin_ns, execute_end_ns, is_dummy),
-        pass_end.* EXCLUDE (file_id, k), habit, has_v2,
+        pass_end.* EXCLUDE (file_id, k), habit, has_v2, is_speculative,
         target_start_ns IS NOT NULL OR draft_start_ns IS NOT NULL AS is_sglang,
         -- What follows the span is all sampling, unless the run drafts: then kernels tell the end of it.
         CASE WHEN bool_or(is_verify OR drafting_ns IS NOT NULL) OVER () THEN 'kernels' ELSE 'span' END AS after_source
@@ -85,6 +86,7 @@ WITH told AS (
     JOIN step_fact USING (file_id, k)
     JOIN pass_end USING (file_id, k)
     JOIN habit USING (file_id)
+    CROSS JOIN speculation
 ),
 decided AS (
     SELECT
@@ -115,7 +117,8 @@ decided AS (
                 THEN {'phase': 'forward', 'source': 'kernels'}
             WHEN has_v2 AND at_ns <= coalesce(post_update_ns, at_ns)
                 THEN {'phase': 'sample', 'source': 'kernels'}
-            WHEN has_v2 THEN {'phase': 'draft', 'source': 'kernels'}
+            WHEN has_v2 AND is_speculative THEN {'phase': 'draft', 'source': 'kernels'}
+            WHEN has_v2 THEN {'phase': 'other', 'source': 'kernels'}
             WHEN at_ns < execute_end_ns THEN {'phase': 'forward', 'source': 'span'}
             WHEN at_ns >= drafting_ns THEN {'phase': 'draft', 'source': 'kernels'}
             WHEN at_ns >= execute_end_ns THEN {'phase': 'sample', 'source': after_source}

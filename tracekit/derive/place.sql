@@ -31,7 +31,6 @@ said AS (
             role = 'target_pass' AND regexp_matches(name, 'EXTEND|DECODE|MIXED|VERIFY|IDLE')
         ) AS pass_name,
         arg_min(name, start_ns) FILTER (role = 'profiler_step') AS profiler_name,
-        min(start_ns) FILTER (phase = 'forward') AS forward_start_ns,
         bool_or(contains(name, 'VERIFY')) FILTER (role = 'target_pass') AS has_verify_span
     FROM cut
     JOIN host_scope

@@ -30,30 +30,7 @@ LEFT JOIN launch ON (launch.file_id, launch.launch_id) = (attributed.file_id, at
 LEFT JOIN ops ON (ops.file_id, ops.external_id) = (device_event.file_id, device_event.external_id);
 
 INSERT INTO step
-WITH emptied AS (
-    -- Windows with the next window's first activity, and whether an empty step lies between.
-    SELECT
-        file_id, k, last_ns, stop_ns,
-        lead(k) OVER in_file AS next_k,
-        lead(first_ns) OVER in_file AS next_first_ns
-    FROM step_time
-    WINDOW in_file AS (PARTITION BY file_id ORDER BY k)
-),
-waited AS (
-    SELECT
-        emptied.file_id, k,
-        -- Only the part of the gap in which nothing ran; activities of the empty step itself count as busy.
-        -- On CPU the window ends where the empty step begins.
-        greatest(0, least(next_first_ns, stop_ns) - last_ns)::BIGINT AS gap_ns
-    FROM emptied
-    WHERE EXISTS (
-        FROM host_step
-        WHERE host_step.file_id = emptied.file_id
-            AND host_step.k > emptied.k AND host_step.k < next_k
-            AND n_prefill_reqs = 0 AND n_decode_reqs = 0
-    )
-),
-longest AS (
+WITH longest AS (
     SELECT host_step.file_id, k, arg_max(name, dur_ns) AS call, max(dur_ns) AS call_ns
     FROM host_call
     ASOF JOIN host_step ON host_call.file_id = host_step.file_id AND start_ns >= begin_ns
@@ -71,9 +48,9 @@ SELECT
         ELSE 'unknown'
     END,
     annotation, step_time.start_ns, stop_ns - step_time.start_ns, busy_ns,
-    stop_ns - step_time.start_ns - busy_ns - coalesce(gap_ns, 0),
-    CASE WHEN writes_empty_steps AND stop_ns IS NOT NULL THEN coalesce(gap_ns, 0) END,
-    starved_ns - least(starved_ns, coalesce(gap_ns, 0)), launch_delay_ns,
+    stop_ns - step_time.start_ns - busy_ns - wait_ns,
+    CASE WHEN writes_empty_steps THEN wait_ns END,
+    starved_ns, launch_delay_ns,
     begin_ns, step_fact.end_ns - begin_ns,
     n_prefill_reqs, n_prefill_tokens, n_decode_reqs, n_decode_tokens,
     is_verify,
@@ -88,7 +65,6 @@ FROM step_fact
 JOIN step_number USING (file_id, k)
 JOIN file USING (file_id)
 LEFT JOIN step_time USING (file_id, k)
-LEFT JOIN waited USING (file_id, k)
 LEFT JOIN longest USING (file_id, k)
 LEFT JOIN cut_step USING (file_id, k)
 CROSS JOIN (

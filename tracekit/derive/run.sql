@@ -15,12 +15,21 @@ UPDATE run SET
         (SELECT CASE WHEN count(phase) > 0 THEN 'v1' END FROM host_scope)
     ),
     gpu = (
-        SELECT arg_min(nullif(json_extract_string(metadata, '$.deviceProperties[0].name'), ''), rank)
+        SELECT first(
+            nullif(metadata ->> '$.deviceProperties[0].name', '') ORDER BY rank NULLS LAST, file_id
+        )
         FROM file
         WHERE kind = 'trace'
     );
 
--- Serving engines run each engine's world as one tensor-parallel group unless they were told otherwise.
+-- Serving engines split their world into data-parallel engines and pipeline stages; the rest is
+-- tensor parallel. File names tell the stages.
 UPDATE run SET
-    tensor_parallel = world_size // (SELECT count(DISTINCT dp) FROM file WHERE kind = 'trace')
+    tensor_parallel = (
+        SELECT world_size // count(DISTINCT dp) // (1 + max(coalesce(
+            try_cast(regexp_extract(path, '(?:_pp|-PP-)(\d+)', 1) AS INTEGER), 0
+        )))
+        FROM file
+        WHERE kind = 'trace'
+    )
 WHERE tensor_parallel IS NULL AND engine IN ('vllm', 'sglang');

@@ -27,16 +27,19 @@ SELECT
     file_id,
     coalesce(habit, CASE WHEN is_marked THEN 'v2_marker' ELSE 'graph' END) AS habit,
     coalesce(is_v2, false) AS has_v2,
-    bool_or(starts_with(habit, 'execute')) OVER () AND habit IS NULL AS is_dummy
+    -- Other ranks of the run are annotated and this engine is not at all: it had no request.
+    bool_or(habit = 'execute') OVER () AND bool_and(habit IS NULL) OVER (PARTITION BY dp) AS is_dummy
 FROM launched
-FULL JOIN scoped USING (file_id);
+FULL JOIN scoped USING (file_id)
+JOIN file USING (file_id);
 
 -- Launches with the start of the unbroken run of input copies and preparation that leads to each.
 CREATE TEMP TABLE led AS
 WITH main AS (
-    SELECT file_id, arg_max(stream, n) AS stream
-    FROM (SELECT file_id, stream, sum(n) AS n FROM launch GROUP BY ALL)
-    GROUP BY file_id
+    SELECT DISTINCT ON (file_id) file_id, stream
+    FROM launch
+    GROUP BY file_id, stream
+    ORDER BY file_id, sum(kernel_ns) DESC NULLS LAST, stream
 ),
 counted AS (
     SELECT

@@ -66,17 +66,28 @@ WINDOW
     in_time AS (PARTITION BY file_id ORDER BY at_ns),
     so_far AS (in_time ROWS UNBOUNDED PRECEDING);
 
--- Busy time of the windows, and the part of their gaps in which nothing was queued: that is, before
--- the activity that ends the gap was launched.
+-- Busy time of the windows, waiting for work, and the part of the other gaps in which nothing was
+-- queued: before the activity that ends the gap was launched (none, where its launch is unknown).
 CREATE TEMP TABLE step_time AS
-WITH spent AS (
+WITH stretch AS (
+    SELECT
+        file_id, k, running > 0 AS is_busy,
+        coalesce(swept.start_ns >= wait_from_ns AND swept.start_ns < wait_until_ns, false) AS is_wait,
+        end_ns - swept.start_ns AS dur_ns,
+        greatest(0, least(next_launch_ns, end_ns) - swept.start_ns) AS unqueued_ns, next_launch_ns
+    FROM swept
+    JOIN step_window USING (file_id, k)
+    WHERE end_ns IS NOT NULL
+),
+spent AS (
     SELECT
         file_id, k,
-        coalesce(sum(end_ns - start_ns) FILTER (running > 0), 0)::BIGINT AS busy_ns,
-        coalesce(sum(greatest(0, least(next_launch_ns, end_ns) - start_ns)) FILTER (running = 0), 0)::BIGINT
-            AS starved_ns
-    FROM swept
-    WHERE k >= 0 AND end_ns IS NOT NULL
+        coalesce(sum(dur_ns) FILTER (is_busy), 0)::BIGINT AS busy_ns,
+        coalesce(sum(dur_ns) FILTER (NOT is_busy AND is_wait), 0)::BIGINT AS wait_ns,
+        coalesce(sum(unqueued_ns) FILTER (
+            NOT is_busy AND NOT is_wait AND next_launch_ns IS NOT NULL
+        ), 0)::BIGINT AS starved_ns
+    FROM stretch
     GROUP BY ALL
 ),
 delay AS (
@@ -90,7 +101,7 @@ delay AS (
     GROUP BY ALL
 )
 SELECT
-    step_window.*, coalesce(busy_ns, 0) AS busy_ns, launch_delay_ns,
+    step_window.*, coalesce(busy_ns, 0) AS busy_ns, coalesce(wait_ns, 0) AS wait_ns, launch_delay_ns,
     CASE WHEN launch_delay_ns IS NOT NULL THEN starved_ns END AS starved_ns
 FROM step_window
 LEFT JOIN spent USING (file_id, k)

@@ -26,14 +26,28 @@ SELECT *
 FROM spanned
 LEFT JOIN main USING (file_id, k);
 
+-- An empty step has no window. Where the host ran one before the next window, the time from the last
+-- activity of this step to the first of the next is waiting for work, as far as nothing runs in it.
 CREATE TEMP TABLE step_window AS
+WITH emptied AS (
+    SELECT
+        *,
+        n_prefill_reqs = 0 AND n_decode_reqs = 0 AS is_empty,
+        count(*) FILTER (n_prefill_reqs = 0 AND n_decode_reqs = 0) OVER (
+            PARTITION BY file_id ORDER BY k
+        ) AS empty_so_far
+    FROM host_step
+)
 SELECT
     file_id, k, main_stream, first_ns, last_ns,
     CASE WHEN backend = 'cpu' THEN begin_ns ELSE anchor_ns END AS start_ns,
     CASE WHEN backend = 'cpu' THEN end_ns ELSE coalesce(
         lead(anchor_ns) OVER (PARTITION BY file_id ORDER BY anchor_ns), last_ns
-    ) END AS stop_ns
-FROM host_step
+    ) END AS stop_ns,
+    CASE WHEN lead(empty_so_far) OVER by_step > empty_so_far THEN last_ns END AS wait_from_ns,
+    lead(first_ns) OVER by_step AS wait_until_ns
+FROM emptied
 JOIN step_work USING (file_id, k)
 CROSS JOIN backend
-WHERE backend = 'cpu' OR anchor_ns IS NOT NULL;
+WHERE (backend = 'cpu' OR anchor_ns IS NOT NULL) AND is_empty IS NOT TRUE
+WINDOW by_step AS (PARTITION BY file_id ORDER BY k);
