@@ -51,7 +51,7 @@ class Trace:
         document = {
             "schemaVersion": 1,
             "deviceProperties": [{"id": 0, "name": "Made-up GPU"}] if self.device else [],
-            "distributedInfo": {"rank": self.rank, "world_size": 8},
+            "distributedInfo": {} if self.rank is None else {"rank": self.rank, "world_size": 8},
             "host_name": self.host,
             "baseTimeNanoseconds": self.base_ns,
             "traceEvents": self.events,

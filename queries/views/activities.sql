@@ -28,7 +28,7 @@
 --   block VARCHAR: thread block, [x, y, z]; NULL for copies.
 --   bytes BIGINT: bytes copied or set; NULL for kernels.
 --   link VARCHAR: launch (by its launch call), order (by its neighbours), none (not placed) or host (CPU).
---   activity_id BIGINT: number of the activity within its file, in order of start.
+--   activity_id BIGINT: number of the activity within the run, in no particular order.
 --   file_id INTEGER: file within the run.
 -- Limits: a step holds what it launched, wherever that ran on the device: see `overhang_ns` of step_breakdown.
 

@@ -203,3 +203,124 @@ def test_profiler_steps_of_plain_torch_are_steps(tmp_path):
 def test_an_output_copy_is_other_wherever_it_runs(tmp_path):
     db = ingest(tmp_path, decode(Trace(), 100))
     assert db.sql(f"SELECT phase FROM activities WHERE name = '{DTOH}'").fetchall() == [("other",)]
+
+
+def test_work_in_a_wait_for_work_is_busy_not_waiting(tmp_path):
+    trace = decode(Trace(), 100)
+    trace.scope(EMPTY, 150, 5).run(HTOD, 151, 200, 50)
+    trace.run(NORM, None, 300, 9)
+    decode(trace, 350)
+    db = ingest(tmp_path, trace)
+    columns = "dur_ns", "busy_ns", "idle_ns", "wait_for_work_ns", "starved_ns"
+    assert steps(db, *columns)[0] == (250_000, 90_000, 0, 160_000, 0)
+
+
+def test_a_gap_before_the_wait_is_still_starved(tmp_path):
+    trace = Trace().scope("execute_context_0(0)_generation_1(1)", 100, 30)
+    trace.run(GEMM, 105, 110, 10).run(GEMM, 145, 150, 10)
+    trace.scope(EMPTY, 170, 5)
+    decode(trace, 300)
+    db = ingest(tmp_path, trace)
+    columns = "idle_ns", "wait_for_work_ns", "starved_ns"
+    assert steps(db, *columns)[0] == (30_000, 150_000, 25_000)
+
+
+def test_an_empty_step_has_no_window_even_with_work(tmp_path):
+    trace = decode(Trace(), 100)
+    trace.scope(EMPTY, 150, 5).run(NORM, 151, 200, 5)
+    decode(trace, 250)
+    db = ingest(tmp_path, trace)
+    assert steps(db, "kind", "dur_ns", "wait_for_work_ns") == [
+        ("decode", 150_000, 114_000),
+        ("idle", None, None),
+        ("decode", 31_000, 0),
+    ]
+
+
+def test_an_empty_step_of_no_length_counts_in_a_trace_of_whole_microseconds(tmp_path):
+    trace = decode(Trace(), 100)
+    trace.scope(EMPTY, 150, 0)
+    decode(trace, 250)
+    db = ingest(tmp_path, trace)
+    assert steps(db, "idle_ns", "wait_for_work_ns") == [(0, 119_000), (None, None), (0, 0)]
+
+
+def test_a_gap_that_an_unlinked_activity_ends_is_not_held_against_the_host(tmp_path):
+    trace = Trace().scope("execute_context_0(0)_generation_1(1)", 100, 60)
+    trace.run(GEMM, 105, 110, 10).run(NORM, None, 150, 10).run(GEMM, 106, 160, 10)
+    db = ingest(tmp_path, trace)
+    assert steps(db, "idle_ns", "starved_ns") == [(30_000, 0)]
+
+
+def test_hosts_with_one_annotation_throughout_are_aligned_by_their_collectives(tmp_path):
+    here, there = Trace(rank=0, host="a"), Trace(rank=1, host="b")
+    for trace, places in ((here, range(6)), (there, range(2, 6))):
+        for place in places:
+            decode(trace, 100 + 100 * place)
+            trace.run(ALL_REDUCE, 106 + 100 * place, 150 + 100 * place, 10)
+    db = ingest(tmp_path, here, there)
+    assert steps(db, "rank", "step")[6:] == [(1, 2), (1, 3), (1, 4), (1, 5)]
+
+
+def test_hosts_that_share_but_one_step_are_not_aligned(tmp_path):
+    here, there = Trace(rank=0, host="a"), Trace(rank=1, host="b")
+    for place, n in enumerate((1, 1, 2, 1)):
+        decode(here, 100 + 100 * place, n=n, tokens=n)
+    for place, n in enumerate((2, 2, 2, 1)):
+        decode(there, 100 + 100 * place, n=n, tokens=n)
+    db = ingest(tmp_path, here, there)
+    assert {rank for rank, _ in steps(db, "rank", "step")} == {0}
+
+
+def test_the_gpu_is_named_where_the_rank_is_not(tmp_path):
+    trace = decode(Trace(rank=None), 100)
+    assert ingest(tmp_path, trace).sql("SELECT gpu FROM runs").fetchall() == [("Made-up GPU",)]
+
+
+def test_the_main_stream_is_the_one_with_most_kernel_time(tmp_path):
+    trace = Trace()
+    for start in (100, 400):
+        trace.run(HTOD, None, start, 2, stream=7)
+        trace.run("_prepare_pos_seq_lens_kernel", None, start + 5, 1, stream=7)
+        trace.run(GEMM, None, start + 10, 100, stream=7)
+        for place in range(6):
+            trace.run(NORM, None, start + 20 + 10 * place, 1, stream=9)
+    db = ingest(tmp_path, trace)
+    assert steps(db, "start_ns", "main_stream") == [
+        (trace.base_ns + 105_000, 7),
+        (trace.base_ns + 405_000, 7),
+    ]
+    copies = db.sql(f"SELECT step, phase, link FROM activities WHERE name = '{HTOD}' ORDER BY step")
+    assert copies.fetchall() == [(0, "prepare", "order"), (1, "prepare", "order")]
+
+
+def v2_step(trace, start):
+    trace.scope("execute_context_0(0)_generation_1(1)", start, 30)
+    trace.run("_prepare_pos_seq_lens_kernel", start + 1, start + 2, 1)
+    trace.run(GEMM, start + 5, start + 10, 10).run(GEMM, start + 32, start + 33, 5)
+    trace.run(NORM, start + 34, start + 40, 1).run(
+        "_gumbel_sample_kernel", start + 36, start + 42, 1
+    )
+    trace.run("_post_update_kernel", start + 38, start + 44, 1)
+    return trace.run(HTOD, start + 90, start + 91, 1)
+
+
+def test_v2_samples_after_its_last_gemm_and_drafts_only_where_drafts_are_checked(tmp_path):
+    db = ingest(tmp_path, v2_step(v2_step(Trace(), 100), 200))
+    assert db.sql(
+        "SELECT phase, phase_source, count(*) FROM activities WHERE step = 0"
+        " GROUP BY ALL ORDER BY ALL"
+    ).fetchall() == [
+        ("forward", "kernels", 2),
+        ("other", "kernels", 1),
+        ("prepare", "kernels", 1),
+        ("sample", "kernels", 3),
+    ]
+
+
+def test_a_rank_without_scopes_beside_an_annotated_one_is_no_dummy_engine(tmp_path):
+    bare = Trace(rank=1)
+    for start in (100, 200):
+        bare.graph([(NORM, start, 5, 7), (GEMM, start + 5, 20, 7)], start - 5)
+    db = ingest(tmp_path, decode(decode(Trace(), 100), 200), bare)
+    assert db.sql("SELECT DISTINCT kind FROM steps WHERE rank = 1").fetchall() == [("unknown",)]

@@ -61,7 +61,11 @@ scored AS (
         proposed.file_id, shift, is_same_host,
         shift = 0 AND member.n = ref.n AS is_whole,
         2 * count(*) >= least(member.n, ref.n) AS is_half,
-        avg((member.annotation IS NOT DISTINCT FROM ref.annotation)::INTEGER) AS agreement,
+        -- On one host a step without annotation contradicts nothing: the clock is enough.
+        avg((
+            member.annotation IS NOT DISTINCT FROM ref.annotation
+            OR is_same_host AND (member.annotation IS NULL OR ref.annotation IS NULL)
+        )::INTEGER) AS agreement,
         avg(abs(member.at_ns - ref.at_ns)) AS apart_ns,
         avg(coalesce(
             member.collective_from_ns < ref.collective_until_ns
