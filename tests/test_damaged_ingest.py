@@ -47,6 +47,15 @@ def figures(db):
     ).fetchall()
 
 
+def ingest_error(trace, db):
+    """Message of the error that ingesting the trace ends in; None where it is read."""
+    try:
+        tracekit.ingest([trace], run="damaged", db=db, replace=True)
+    except TracekitError as error:
+        return str(error)
+    return None
+
+
 WRONG = """
 SELECT 'ledger' FROM ingest_ledger WHERE reason IS NULL AND events != kept + skipped
 UNION ALL
@@ -62,10 +71,8 @@ WHERE busy_ns > sum_ns OR exposed_ns > busy_ns OR overhang_ns > busy_ns
 def test_damage_ends_in_an_error_or_a_sound_run(database, undamaged, tmp_path, seed):
     before = figures(tracekit.open(database))
     (tmp_path / "rank0.json").write_bytes(mutated(undamaged, seed))
-    try:
-        tracekit.ingest([tmp_path / "rank0.json"], run="damaged", db=database, replace=True)
-    except TracekitError as error:
-        assert "rank0.json" in str(error)
+    error = ingest_error(tmp_path / "rank0.json", database)
+    assert error is None or "rank0.json" in error
     db = tracekit.open(database)
     assert before == figures(db) != [(0, None)]
     assert db.sql(WRONG).fetchall() == []
