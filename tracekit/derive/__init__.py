@@ -1,4 +1,18 @@
-"""Raw tables to derived tables, in SQL: links, steps, phases and their times."""
+"""Raw tables to derived tables, in SQL: links, steps, phases and their times.
+
+Words of the SQL files:
+
+at_ns      the moment that decides step and phase: start of the launch call; on CPU the op's own; in
+           a file without calls the activity's own on the device; NULL where the launch is missing
+launch_id  correlation id of a launch; below zero for an activity that has none
+k          step within its file, from 0; `number` turns it into the step that all ranks share
+habit      what begins a step in a file: run_batch, execute, pass (SGLang), old_step (vLLM <= 0.11),
+           profiler_step, v2_marker, graph (replays of the largest repeating one, or nothing)
+role       what a host annotation is to us; `pass` is one of the target model
+led        launches with the start of the unbroken run of input copies that leads to each
+piece      the part of an activity that its step, phase and category have not covered before
+swept      time cut at every edge of a piece: what runs until the next edge
+"""
 
 from importlib.resources import files
 
@@ -35,8 +49,9 @@ ORDER = (
 def derive(con: duckdb.DuckDBPyConnection, run: str) -> None:
     """Fill every derived table of the one run in the database from the staged events.
 
-    Needs the TEMP tables `event`, `cpu_no_work` and `collective_category`, and the tables `file`,
-    `ledger`, `kernel` and `run`. Raises TraceFormatError where the ledger does not add up.
+    Needs the TEMP tables `event` (dropped on the way), `cpu_no_work` and `collective_category`, and
+    the tables `file`, `ledger`, `kernel` and `run`. Raises TraceFormatError where the ledger does
+    not add up.
     """
     # DuckDB 2.0 makes a nested loop of an ASOF join with a side it takes for small: 12 times slower
     # for 55,000 launches against 1,358 scope segments.

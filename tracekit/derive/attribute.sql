@@ -2,6 +2,8 @@
 --
 -- An activity whose launch is missing is placed only between two linked ones of the same step on
 -- its stream, so never at the head of a trace. Its phase is theirs where they agree.
+--
+-- Makes: attributed.
 
 CREATE TEMP TABLE attributed AS
 SELECT

@@ -2,6 +2,8 @@
 --
 -- Spans that are open when profiling stops are not written, so a cut step is seen by what it lacks:
 -- it is the last of its file and misses a phase that every other step of its kind has.
+--
+-- Makes: phase_host, cut_step.
 
 -- Host time of a phase: its scopes less what inner scopes of other phases take.
 CREATE TEMP TABLE phase_host AS
@@ -13,7 +15,10 @@ WITH segment AS (
 )
 SELECT
     segment.file_id, k,
-    CASE WHEN phase IN ('forward', 'pass') THEN CASE WHEN is_verify THEN 'verify' ELSE 'forward' END ELSE phase END AS phase,
+    CASE
+        WHEN phase IN ('forward', 'pass') THEN CASE WHEN is_verify THEN 'verify' ELSE 'forward' END
+        ELSE phase
+    END AS phase,
     min(from_ns) AS host_start_ns, sum(until_ns - from_ns)::BIGINT AS host_dur_ns
 FROM segment
 ASOF JOIN step_fact ON segment.file_id = step_fact.file_id AND from_ns >= begin_ns
@@ -29,7 +34,10 @@ WITH seen AS (
 peer AS (
     SELECT
         file_id, k, is_last, phase,
-        {'prefills': n_prefill_reqs > 0, 'decodes': n_decode_reqs > 0, 'pass': pass_name IS NULL, 'verifies': is_verify} AS kind
+        {
+            'prefills': n_prefill_reqs > 0, 'decodes': n_decode_reqs > 0,
+            'has_pass': pass_name IS NOT NULL, 'verifies': is_verify
+        } AS kind
     FROM step_fact
     JOIN seen USING (file_id, k)
 ),

@@ -4,6 +4,8 @@
 -- their time stays with the op around them. A gloo collective is enqueued by a c10d op on the main
 -- thread and runs as a `gloo:` span on another; the span counts, at the moment of its enqueueing op
 -- (of its own start where that op is not in the trace).
+--
+-- Makes: gloo_span, work.
 
 CREATE TEMP TABLE gloo_span AS
 WITH span AS (

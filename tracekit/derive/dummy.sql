@@ -2,6 +2,8 @@
 --
 -- vLLM runs execute_dummy_batch without an annotation. Such a pass comes after the step's output
 -- copy, in a run that drafts nothing (a draft pass would look the same).
+--
+-- Makes: dummy_begin.
 
 CREATE TEMP TABLE dummy_begin AS
 WITH counted AS (

@@ -1,6 +1,8 @@
 -- Staged events into the tables of the host side and a narrow one of the device side.
 --
 -- Nothing after this needs the staging table; without it the rest of an ingest fits its memory.
+--
+-- Makes: device_event, host_call, host_op, scope.
 
 INSERT INTO host_call
 SELECT $run, file_id, thread, start_ns, dur_ns, name, correlation

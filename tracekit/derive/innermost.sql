@@ -4,6 +4,8 @@
 -- value; a segment lasts to the next one of its thread, value NULL where no span is open.
 -- Depth is a running count of open spans; after an end the innermost is the last one opened at the
 -- depth that is left, which holds for spans that nest (record_function scopes do).
+--
+-- Makes: innermost.
 
 CREATE TEMP MACRO innermost(spans) AS TABLE (
     WITH span AS (

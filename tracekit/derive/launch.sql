@@ -2,13 +2,16 @@
 --
 -- launch_id: the correlation id; on CPU, and for activities without one, a number below zero.
 -- at_ns orders launches: host time where the file has calls, else device time.
+--
+-- Makes: launch.
 
 CREATE TEMP TABLE launch AS
 WITH grouped AS (
     SELECT
         file_id, launch_id, any_value(thread) AS thread,
         min(at_ns) AS at_ns, min(start_ns) AS start_ns, arg_min(stream, start_ns) AS stream,
-        count(*) AS n, sum(end_ns - start_ns) FILTER (is_kernel) AS kernel_ns, any_value(graph_id) AS graph_id,
+        count(*) AS n, sum(end_ns - start_ns) FILTER (is_kernel) AS kernel_ns,
+        any_value(graph_id) AS graph_id,
         -- Without calls in the trace, several activities of one launch are a graph all the same.
         bool_or(is_graph) OR count(*) > 1 AND bool_and(launch_ns IS NULL) AS is_graph,
         bool_or(is_embedding) AS is_embedding,

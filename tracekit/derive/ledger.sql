@@ -1,4 +1,6 @@
 -- Total row of each trace file: what the reader counted, what the tables hold, what was skipped.
+--
+-- Makes: ledger.
 
 INSERT INTO ledger
 WITH kept AS (

@@ -4,6 +4,8 @@
 -- annotations choose. Between hosts clocks may be steps apart: equal sequences go k-th to k-th; else a
 -- shift must make all annotations of at least half the shorter sequence agree, and be the only one or
 -- the one under which the collectives overlap. A file without such a shift gets no numbers.
+--
+-- Makes: sequence, shifted, step_number, ledger.
 
 CREATE TEMP TABLE sequence AS
 WITH collected AS (

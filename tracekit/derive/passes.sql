@@ -2,6 +2,8 @@
 --
 -- SGLang nests: whatever runs inside draft or draft_extend drafts, also a step[...] of the same
 -- name as the target's (before 0.5.23). `pass` is a target pass, whose head is input preparation.
+--
+-- Makes: sglang_pass, phase_scope, compiled_scope, annotation.
 
 CREATE TEMP TABLE sglang_pass AS
 WITH span AS (

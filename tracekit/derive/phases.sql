@@ -3,6 +3,8 @@
 -- Scopes decide where they are; the rest goes by the order of launches within the step. The target
 -- pass begins at the first graph replay, model kernel or compiled region; where it ends, the runner
 -- tells: vLLM V1 by its execute_ span, V2 by its first sampling kernel.
+--
+-- Makes: step_fact, speculation, pass_end, launch_phase.
 
 CREATE TEMP TABLE step_fact AS
 WITH launched AS (
@@ -81,7 +83,9 @@ WITH told AS (
         pass_end.* EXCLUDE (file_id, k), habit, has_v2, is_speculative,
         target_start_ns IS NOT NULL OR draft_start_ns IS NOT NULL AS is_sglang,
         -- What follows the span is all sampling, unless the run drafts: then kernels tell the end of it.
-        CASE WHEN bool_or(is_verify OR drafting_ns IS NOT NULL) OVER () THEN 'kernels' ELSE 'span' END AS after_source
+        CASE WHEN bool_or(is_verify OR drafting_ns IS NOT NULL) OVER ()
+            THEN 'kernels' ELSE 'span'
+        END AS after_source
     FROM placed
     JOIN step_fact USING (file_id, k)
     JOIN pass_end USING (file_id, k)
@@ -100,7 +104,10 @@ decided AS (
             WHEN is_sglang AND at_ns < batch_end_ns AND at_ns < least(target_start_ns, draft_start_ns)
                 THEN {'phase': 'prepare', 'source': 'engine'}
             WHEN is_sglang AND is_output_copy AND at_ns >= target_scope_end_ns
-                THEN {'phase': 'other', 'source': CASE WHEN at_ns < batch_end_ns THEN 'engine' ELSE 'kernels' END}
+                THEN {
+                    'phase': 'other',
+                    'source': CASE WHEN at_ns < batch_end_ns THEN 'engine' ELSE 'kernels' END
+                }
             WHEN is_sglang AND at_ns < batch_end_ns AND at_ns >= target_scope_end_ns
                 AND (extend_start_ns IS NULL OR at_ns < extend_start_ns)
                 THEN {'phase': 'sample', 'source': 'engine'}

@@ -1,4 +1,6 @@
 -- Host steps with what their annotation says, and the step each launch belongs to.
+--
+-- Makes: file_end, host_step, placed.
 
 CREATE TEMP TABLE file_end AS
 SELECT file_id, max(end_ns) AS end_ns
@@ -47,7 +49,10 @@ read AS (
         ) AS counts,
         regexp_extract(execute_name, '^execute_new_(\d+)_cached_(\d+)$', ['c', 'g']) AS old_counts,
         -- SGLang's step[DECODE bs=4], step[EXTEND bs=2 toks=384]; a VERIFY tells no tokens.
-        regexp_extract(pass_name, '^step\[\w*(EXTEND|DECODE|VERIFY)\w* bs=(\d+)(?: toks=(\d+))?', ['mode', 'bs', 'toks']) AS pass
+        regexp_extract(
+            pass_name, '^step\[\w*(EXTEND|DECODE|VERIFY)\w* bs=(\d+)(?: toks=(\d+))?',
+            ['mode', 'bs', 'toks']
+        ) AS pass
     FROM cut
     LEFT JOIN said USING (file_id, k)
 )

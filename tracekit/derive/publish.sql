@@ -1,4 +1,6 @@
 -- Derived rows into the tables: activities, steps.
+--
+-- Makes: activity, step.
 
 INSERT INTO activity
 WITH external AS (

@@ -1,4 +1,6 @@
 -- What the traces tell of the run, where its context does not.
+--
+-- Makes: run.
 
 UPDATE run SET
     backend = (SELECT backend FROM backend),

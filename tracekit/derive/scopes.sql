@@ -1,6 +1,8 @@
 -- What each host annotation means to us: `role`, and the phase it names where it names one.
 --
 -- Source: vLLM 0.7-0.33 gpu_model_runner and gpu_worker, SGLang 0.5.11-0.5.23 scheduler and model_runner.
+--
+-- Makes: host_scope.
 
 CREATE TEMP TABLE host_scope AS
 WITH span AS (

@@ -2,6 +2,8 @@
 --
 -- Source: kernel sequences of the vLLM V1 and V2 model runners, 0.8-0.33, and of SGLang's EAGLE
 -- workers; a copy is known by its direction (CUPTI and roctracer spell it alike).
+--
+-- Makes: category_code, signature.
 
 CREATE TEMP TABLE category_code AS
 SELECT category, row_number() OVER (ORDER BY category) AS category_id

@@ -3,6 +3,8 @@
 -- A file's own scopes come first (run_batch, execute_..., SGLang passes, Preprocess, ProfilerStep);
 -- a file with none is cut before the V2 step marker, else before each replay of its largest
 -- repeating graph, else not at all. at_ns is host time, or device time in files without calls.
+--
+-- Makes: habit, led, replay, step_begin.
 
 CREATE TEMP TABLE habit AS
 WITH scoped AS (

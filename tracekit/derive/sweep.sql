@@ -3,6 +3,8 @@
 -- Running sums tell it: while one group runs alone the sum of signed codes is its code. Groups of
 -- one category may overlap where steps do; all that runs has one category where the mean of the
 -- squares is the square of the mean. Windows join in as edges, so no stretch leaves its window.
+--
+-- Makes: piece, swept, step_time.
 
 -- The part of each activity that its group has not covered before: pieces of a group never overlap.
 -- A group is a step's phase and category, as one number: k, 8 phases, 64 categories.

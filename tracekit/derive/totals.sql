@@ -2,6 +2,8 @@
 --
 -- busy: union over all streams. exposed: the part of it in which no other category of the file runs.
 -- overhang: the part of it outside the step's window. Grains are kept by (file_id, k) until the end.
+--
+-- Makes: phase_time, category_time, step_category, step_phase.
 
 CREATE TEMP TABLE phase_time AS
 WITH reached AS (
@@ -81,7 +83,8 @@ WITH first_launch AS (
     GROUP BY ALL
 )
 SELECT
-    $run, dp, rank, step, phase, phase_time.start_ns, coalesce(n, 0), coalesce(sum_ns, 0), coalesce(busy_ns, 0),
+    $run, dp, rank, step, phase, phase_time.start_ns,
+    coalesce(n, 0), coalesce(sum_ns, 0), coalesce(busy_ns, 0),
     coalesce(host_start_ns, first_launch.at_ns), host_dur_ns,
     coalesce(phase_source, 'engine')
 FROM phase_time

@@ -2,6 +2,8 @@
 --
 -- A window runs from the step's anchor, its first kernel on its main stream, to the next step's; on
 -- CPU it is the host step. busy counts every activity of the file that falls into the window.
+--
+-- Makes: step_work, step_window.
 
 CREATE TEMP TABLE step_work AS
 WITH by_stream AS (

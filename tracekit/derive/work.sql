@@ -2,6 +2,8 @@
 --
 -- at_ns is the start of the launch call; on CPU the op's own start; in a file without any launch
 -- call its own start on the device; NULL where the launch is missing from a file that has calls.
+--
+-- Makes: backend, call, work.
 
 CREATE TEMP TABLE backend AS
 SELECT CASE
