@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tracekit.errors import RunError
 from tracekit.readers.folder import InputFile, as_text, files_at
-from tracekit.readers.kind import Kind
+from tracekit.readers.kind import HEAD_BYTES, Kind, read_text
 from tracekit.readers.kineto import TraceFile
 
 _TRACE_FOLDER = re.compile(
@@ -27,6 +27,7 @@ _TRACE_FOLDER = re.compile(
 )
 """Folders within a run that hold its traces, or those of one rank or host."""
 
+_SHOWN_CHARACTERS = 40
 _OF_NO_RANK = re.compile(r"graph_capture_rank_|(?:merged|rpd)-.*\.trace\.json")
 """vLLM's graph capture and SGLang's merged file: what the ranks' own files have, once more."""
 
@@ -190,11 +191,17 @@ def _valid(name: str, source: str) -> str:
 
 
 def _no_trace(source: str, files: list[InputFile]) -> str:
+    return f"{source}: {_found(files)}; give what torch.profiler wrote: JSON with traceEvents"
+
+
+def _found(files: list[InputFile]) -> str:
+    if len(files) == 1 and files[0].kind == "other":
+        head = read_text(files[0].path, HEAD_BYTES).strip()[:_SHOWN_CHARACTERS]
+        return f"no trace, it begins with {head!r}" if head else "no trace, nothing is in it"
     kinds = Counter(file.kind for file in files)
-    found = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common()) or "no file"
-    return (
-        f"{source}: no trace in it ({found}); give what torch.profiler wrote: JSON with traceEvents"
-    )
+    of_unknown = {"other": "of no known kind"}
+    listed = [f"{count} {of_unknown.get(kind, kind)}" for kind, count in kinds.most_common()]
+    return f"no trace in it ({', '.join(listed) or 'no file'})"
 
 
 def _refuse_repeated(runs: list[RunInput]) -> None:

@@ -29,7 +29,7 @@
 --   bytes BIGINT: bytes copied or set; NULL for kernels.
 --   link VARCHAR: launch (by its launch call), order (by its neighbours), none (not placed) or host (CPU).
 --   activity_id BIGINT: number of the activity within the run, in no particular order.
---   file_id INTEGER: file within the run.
+--   file_id BIGINT: file within the run.
 -- Limits: a step holds what it launched, wherever that ran on the device: see `overhang_ns` of step_breakdown.
 
 SELECT
@@ -59,5 +59,5 @@ SELECT
     bytes,
     link::VARCHAR AS link,
     activity_id,
-    file_id
+    file_id::BIGINT AS file_id
 FROM activity

@@ -1,6 +1,7 @@
 import gzip
 import json
 import os
+import re
 import socket
 from pathlib import Path
 
@@ -247,11 +248,24 @@ def test_hidden_files_are_left_out(tmp_path):
 
 @pytest.mark.parametrize(
     ("files", "found"),
-    [({}, "no file"), ({"a.prom": METRICS, "b.prom": METRICS, "c": "?"}, "2 metrics, 1 other")],
+    [
+        ({}, "no file"),
+        ({"a.prom": METRICS, "b.prom": METRICS, "c": "?"}, "2 metrics, 1 of no known kind"),
+    ],
 )
 def test_no_trace_says_what_was_there(tmp_path, files, found):
     with pytest.raises(RunError, match=rf"no trace in it \({found}\); give what torch.profiler"):
         discover([lay_out(tmp_path, files)])
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("", "no trace, nothing is in it"), ("[1, 2, 3]", "no trace, it begins with '[1, 2, 3]'")],
+)
+def test_a_file_that_is_no_trace_is_refused_with_what_it_looks_like(tmp_path, text, found):
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(RunError, match=re.escape(f"a.json: {found}; give what")):
+        discover([tmp_path / "a.json"])
 
 
 def test_no_path_is_refused():

@@ -132,8 +132,10 @@ class _Inflater:
         except EOFError:
             is_cut_off = True
         except _CORRUPT as fault:  # type: ignore[misc]  # isal's stub has no class here
+            # The fault lies in what was read last; nothing inflated since can be trusted.
+            place = f"{self._plain.shown}: byte {self._file.tell()} on disk or before"
             what = f"the compressed data is corrupt ({fault}); copy the file again"
-            error = TraceFormatError(self._at_end(what))
+            error = TraceFormatError(f"{place}: {what}")
         except OSError as fault:
             what = f"cannot be inflated beside the database: {fault.strerror}; make room for it"
             error = TracekitError(self._at_end(what))
