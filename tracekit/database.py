@@ -26,6 +26,17 @@ DEFAULT_DATABASE = "tracekit.duckdb"
 NAMED = 12
 """Runs an error names."""
 
+REPORTS = {
+    "runs": "run_list",
+    "spec_decode": "spec",
+    "steps": "step_list",
+    "step_phases": "spec_phases",
+    "step_breakdown": "breakdown",
+    "kernel_names": "kernels",
+    "ingest_ledger": "losses",
+}
+"""The report that reads each view; the others are read by several."""
+
 Parameters = Mapping[str, Value] | Sequence[Value]
 Row = tuple[object, ...]
 
@@ -120,10 +131,12 @@ class Database:
         `run` may be left out where the database has one run.
 
         Raises:
-            QueryError: no such report, or a wrong parameter.
+            QueryError: no such report (views are for `sql`), or a wrong parameter.
             RunError: no such run.
         """
         query = queries.load(name)
+        if query.kind == "view":
+            raise QueryError(_no_report(name))
         if any(param.name == "run" and param.is_required for param in query.params):
             params["run"] = self.run_name(params.get("run"))
         return self.sql(query.sql, query.bind(params))
@@ -149,8 +162,7 @@ class Database:
         con = self._connect()
         with _told():
             try:
-                if not con.extract_statements(query):  # execute() would give None
-                    raise QueryError("query: it is empty; write a SELECT")
+                _check_single(len(con.extract_statements(query)))
                 return con.execute(query, params)
             except (duckdb.Error, QueryError):
                 con.close()
@@ -187,6 +199,14 @@ def _open_locked(path: Path) -> duckdb.DuckDBPyConnection:
     return con
 
 
+def _check_single(n_statements: int) -> None:
+    """execute() would give None for no statement, and run several to give the last one's rows."""
+    if n_statements == 0:
+        raise QueryError("query: it is empty; write a SELECT")
+    if n_statements > 1:
+        raise QueryError(f"query: {n_statements} statements; give one SELECT at a time")
+
+
 @contextmanager
 def _told() -> Iterator[None]:
     """Say what DuckDB says about a query in one line."""
@@ -203,6 +223,11 @@ def _require(package: str) -> None:
             f"{package}: not installed, and a table of it was asked for; "
             "pip install 'tracekit-llm[notebook]', or use fetchall()"
         )
+
+
+def _no_report(view: str) -> str:
+    report = f", or ask for the report {REPORTS[view]!r}" if view in REPORTS else ""
+    return f"{view!r}: a view, not a report; query it with sql('FROM {view}'){report}"
 
 
 def _no_run(name: Value, runs: list[str], db: Path) -> str:

@@ -99,6 +99,12 @@ def test_an_empty_query(call, query):
     assert line == "query: it is empty; write a SELECT"
 
 
+def test_more_than_one_query(call):
+    line = stderr_line(call("sql", "SELECT 1; SELECT 2", exit_code=1))
+    assert line == "query: 2 statements; give one SELECT at a time"
+    assert call("sql", "SELECT 1 AS x;").stdout == "x\n1\n"
+
+
 def test_a_query_from_stdin(call):
     assert call("sql", "-", stdin="SELECT 42 AS answer").stdout == "answer\n    42\n"
 

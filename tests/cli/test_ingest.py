@@ -87,6 +87,7 @@ def test_what_was_lost_is_printed(call, tmp_path, empty):
     )
     lines = call("ingest", str(path), database=empty).stdout.splitlines()
     assert lines[1] == "not read, or doubtful:"
+    assert lines[3].split()[:2] == ["1", "lost"]
     assert "negative duration" in lines[3]
     assert "rank0.json" in lines[3]
     assert not any("flow" in line for line in lines)
@@ -96,6 +97,15 @@ def test_files_of_no_known_kind_are_named(call, folder, empty):
     (folder / "notes\x1b[2J.bin").write_bytes(b"\x00\x01")
     lines = call("ingest", str(folder), database=empty).stdout.splitlines()
     assert lines[1] == "files of no known kind: notes\\x1b[2J.bin"
+
+
+def test_many_files_of_no_known_kind_in_one_folder_are_counted(call, folder, empty):
+    (folder / "truth").mkdir()
+    for name in "abcd":
+        (folder / "truth" / f"{name}.csv").write_text("x,y\n")
+    (folder / "notes.bin").write_bytes(b"\x00\x01")
+    lines = call("ingest", str(folder), database=empty).stdout.splitlines()
+    assert lines[1] == "files of no known kind: 4 under truth/, notes.bin"
 
 
 def test_a_name_that_is_taken_is_refused_unless_replaced(call, folder, empty):

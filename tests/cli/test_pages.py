@@ -17,6 +17,7 @@ PAGES = [
     ("kernels", "baseline"),
     ("spec", "eagle3"),
     ("schema",),
+    ("schema", "--tables"),
     ("sql", "FROM activities"),
 ]
 
@@ -105,10 +106,38 @@ Next:
 
 
 def test_kernels(call):
-    page = call("kernels", "baseline", "--unknown").stdout.splitlines()
+    page = call("kernels", "baseline").stdout.splitlines()
     assert page[2] == "  ms %sum calls us/call category impl" + " " * 12 + "name"
+    assert page[3].startswith("0.70 55.6     4   175.0 all_reduce custom_1stage")
+
+
+def test_unknown_kernels(call):
+    page = call("kernels", "baseline", "--unknown").stdout.splitlines()
     assert page[3].startswith("0.06  4.8     1    60.0 unknown")
-    assert page[4].startswith("0.70 55.6     4   175.0 all_reduce custom_1stage")
+    assert page[4] == "Next:"
+
+
+def test_a_run_whose_kernels_are_all_known(call):
+    page = call("kernels", "stalled", "--unknown").stdout.splitlines()
+    assert page[-1] == "every name is known: a rule gives each its class"
+    assert call("kernels", "stalled", "--unknown", "--format", "json").stdout == "[]\n"
+
+
+@pytest.mark.parametrize("columns", [20, 40, 60, 80, 200])
+def test_the_schema_in_any_width(call, columns):
+    page = call("schema", "--tables", columns=columns).stdout
+    assert "n_unknown_ranks" in page
+    if columns >= 80:
+        assert max(map(cell_len, page.splitlines())) <= columns
+
+
+def test_words_beside_commands_stay_only_where_they_fit(call):
+    narrow = call("breakdown", "baseline", columns=60).stdout.splitlines()
+    after = narrow[narrow.index("Next:") + 1 :]
+    assert after == [
+        "  tracekit breakdown baseline --by kernel --phase forward",
+        "  tracekit steps baseline",
+    ]
 
 
 def test_why(call):

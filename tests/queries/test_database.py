@@ -5,7 +5,7 @@ from database import write_database
 from samples import baseline, eagle3
 
 import tracekit
-from tracekit import database
+from tracekit import database, queries
 from tracekit.errors import QueryError, RunError, StoreError
 
 
@@ -66,6 +66,18 @@ def test_reports_check_run_and_parameters(db):
         db.report("breakdown")
     with pytest.raises(QueryError, match="no parameter 'bye'"):
         db.report("breakdown", run="eagle3", bye="impl")
+
+
+def test_a_view_is_no_report(db):
+    with pytest.raises(QueryError, match=r"'steps': a view.*FROM steps.*report 'step_list'"):
+        db.report("steps", run="baseline")
+    with pytest.raises(QueryError, match=r"'activities': a view.*sql\('FROM activities'\)$"):
+        db.report("activities")
+
+
+def test_the_reports_named_for_views_are_there():
+    assert set(database.REPORTS) < set(queries.VIEW_ORDER)
+    assert {queries.load(report).kind for report in database.REPORTS.values()} == {"report"}
 
 
 def test_a_parameter_may_be_called_name(db):

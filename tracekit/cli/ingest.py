@@ -1,6 +1,8 @@
 """tracekit ingest: traces into the database."""
 
+import posixpath
 import sys
+from collections import Counter
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -17,8 +19,11 @@ if TYPE_CHECKING:
 SHOWN = 12
 """Lines of losses, and names of unknown files."""
 
+FOLDED = 3
+"""Unknown files of one folder that are still named one by one."""
+
 LOSSES = [
-    (table.Column("events"), lambda row: f"{row.skipped:,}" if row.skipped else "kept"),
+    (table.Column("events"), lambda row: f"{row.skipped:,} lost" if row.skipped else "all kept"),
     (table.name("file"), lambda row: row.file),
     (table.label("reason"), lambda row: row.reason),
     (table.name("example"), lambda row: row.example or ""),
@@ -101,8 +106,12 @@ def _losses(rows: list[SimpleNamespace]) -> list[str]:
 def _unread(rows: list[SimpleNamespace]) -> list[str]:
     if not rows:
         return []
-    names = [table.visible(row.path) for row in rows[:SHOWN]]
-    more = [f"and {len(rows) - SHOWN:,} more"] if len(rows) > SHOWN else []
+    folders = Counter(posixpath.dirname(row.path) for row in rows)
+    folded = {folder: n for folder, n in folders.items() if n > FOLDED}
+    found = [f"{n:,} under {table.visible(folder or '.')}/" for folder, n in folded.items()]
+    found += [table.visible(r.path) for r in rows if posixpath.dirname(r.path) not in folded]
+    names = found[:SHOWN]
+    more = [f"and {len(found) - SHOWN:,} more"] if len(found) > SHOWN else []
     text = f"files of no known kind: {', '.join([*names, *more])}"
     return table.wrapped(text, output.page_width())
 

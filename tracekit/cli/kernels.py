@@ -14,7 +14,7 @@ TOP = 30
 @click.command("kernels")
 @options.run_name()
 @click.option("--category", metavar="NAME", help="Only names of this category.")
-@click.option("--unknown", is_flag=True, help="Names that no rule knows first.")
+@click.option("--unknown", is_flag=True, help="Only names that no rule knows.")
 @click.option(
     "--why", metavar="NAME", help="Tell which rule gave NAME, or names with it in, a class."
 )
@@ -38,13 +38,12 @@ def command(
 
     with reading(db) as database:
         chosen = database.run_name(run)
+        category = "unknown" if unknown else category
         top = None if show_all or form != "table" else TOP
         found = (
             database.report("kernel_why", run=chosen, name=why)
             if why is not None
-            else database.report(
-                "kernels", run=chosen, category=category, unknown_first=unknown, top=top
-            )
+            else database.report("kernels", run=chosen, category=category, top=top)
         )
         if form != "table":
             output.write_data(found, form)
@@ -52,14 +51,19 @@ def command(
             _write_reasons(found.records(), chosen, why)
         else:
             (facts,) = database.report("run_list", run=chosen).records()
-            output.write_lines(_page(facts, found.records(), db))
+            output.write_lines(_page(facts, found.records(), unknown, db))
 
 
-def _page(run: SimpleNamespace, rows: list[SimpleNamespace], db: str | None) -> list[str]:
+def _page(
+    run: SimpleNamespace, rows: list[SimpleNamespace], unknown: bool, db: str | None
+) -> list[str]:
     width = output.page_width()
     title = page.title(run, run.n_ranks, width)
     if not rows:
-        return [*title, "no such name in it"]
+        none = (
+            "every name is known: a rule gives each its class" if unknown else "no such name in it"
+        )
+        return [*title, none]
     heading, *lines = table.of(rows, COLUMNS, width)
     after = page.next_commands(_next(rows, run.run, db))
     return [*title, "", output.strong(heading), *lines, *after]

@@ -2,11 +2,10 @@
 
 from types import SimpleNamespace
 
+from rich.cells import cell_len, set_cell_size
+
 from tracekit import units
 from tracekit.cli import output, table
-
-WIDTH = 80
-"""Columns that pages are made for."""
 
 ENGINES = {"vllm": "vLLM", "sglang": "SGLang", "torch": "PyTorch"}
 
@@ -93,8 +92,11 @@ def sources(names: str | None) -> str:
 
 
 def next_commands(commands: list[tuple[str, str]]) -> list[str]:
-    """Commands to go on with, and where there is room what each shows."""
-    longest = max((len(command) for command, _ in commands if len(command) < 60), default=0)
-    lines = [(f"  {command}", f"  {command:{longest}}  {shows}") for command, shows in commands]
-    shown = (full.rstrip() if len(full) <= WIDTH else short for short, full in lines)
-    return ["Next:", *shown]
+    """Commands to go on with, and where there is room for all of it what each shows."""
+    longest = max(cell_len(command) for command, _ in commands)
+    lines = [
+        f"  {set_cell_size(command, longest)}  {shows}".rstrip() for command, shows in commands
+    ]
+    if max(map(cell_len, lines)) > output.page_width():
+        lines = [f"  {command}" for command, _ in commands]
+    return ["Next:", *lines]

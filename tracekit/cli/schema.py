@@ -8,6 +8,9 @@ import click
 from tracekit.cli import options, output, table
 from tracekit.errors import QueryError
 
+MEANING = 24
+"""Columns a meaning needs beside its column; with less it goes below."""
+
 
 @click.command("schema")
 @click.argument("name", required=False)
@@ -38,12 +41,23 @@ def _write_page(rows: list[SimpleNamespace], name: str | None) -> None:
 
 def _relation(relation: str, columns: list[SimpleNamespace], width: int) -> list[str]:
     first = columns[0]
-    about = table.wrapped(f"{first.kind}: {first.relation_comment}", width - 2)
+    about = table.wrapped(f"{first.kind}: {first.relation_comment}", max(MEANING, width - 2))
     names = max(len(column.column_name) for column in columns)
     types = max(len(column.type) for column in columns)
     lines = [output.strong(relation), *(f"  {line}" for line in about)]
     for column in columns:
         head = f"  {column.column_name:{names}} {column.type:{types}} "
-        meaning = table.wrapped(column.comment or "", width - len(head)) or [""]
-        lines += [(head if i == 0 else " " * len(head)) + text for i, text in enumerate(meaning)]
+        lines += _column(head, column.comment or "", width)
     return lines
+
+
+def _column(head: str, meaning: str, width: int) -> list[str]:
+    """Name, type and meaning side by side, or where that gets too narrow one below the other."""
+    if width - len(head) < MEANING:
+        return [" ".join(["", "", *head.split()]), *_indented(meaning, 6, width)]
+    first, *more = _indented(meaning, len(head), width) or [""]
+    return [(head + first.strip()).rstrip(), *more]
+
+
+def _indented(text: str, indent: int, width: int) -> list[str]:
+    return [" " * indent + line for line in table.wrapped(text, max(MEANING, width - indent))]
