@@ -9,7 +9,9 @@
 --   $phase VARCHAR = NULL: one of prepare, forward, verify, sample, draft, other; the rest of the step is then one
 --     row; NULL = all.
 --   $rank INTEGER = NULL: only this rank; NULL = the mean over ranks.
---   $step INTEGER = NULL: only this step, whatever its kind and even if it is cut.
+--   $dp INTEGER = NULL: only this data-parallel engine; NULL = all.
+--   $step INTEGER = NULL: only this step, even if it is cut; of $kind, else where engines differ in kind of
+--     decode, else of the commonest.
 --   $by VARCHAR = 'category': one of category, impl, kernel.
 --   $fold DOUBLE = 0.0: rows under this share of busy time become one row per phase; unknown never does.
 -- Columns:
@@ -30,16 +32,28 @@
 -- Limits: the unit is the step, ranks reduced first by the mean; a step without the row counts as 0. Cut steps are
 --     left out (steps.is_measured). Work is attributed by its launch and unclipped, so overlap can be positive.
 
-WITH chosen AS (
+WITH -- Engines run steps of one number side by side, of different kinds.
+steps_of_number AS (
+    SELECT kind
+    FROM steps
+    WHERE run = $run AND step = $step AND dur_ns IS NOT NULL
+        AND ($dp IS NULL OR dp = $dp) AND ($rank IS NULL OR rank = $rank)
+    GROUP BY kind
+    ORDER BY kind = 'decode' DESC, count(*) DESC, kind
+    LIMIT 1
+),
+
+chosen AS (
     SELECT dp, rank, step, dur_ns, busy_ns, coalesce(wait_for_work_ns, 0) AS wait_ns, idle_ns
     FROM steps
     WHERE run = $run
+        AND ($dp IS NULL OR dp = $dp)
         AND ($rank IS NULL OR rank = $rank)
-        AND CASE
-            WHEN $step IS NULL
-                THEN is_measured AND kind = coalesce($kind, (SELECT main_kind FROM runs WHERE run = $run))
-            ELSE step = $step AND dur_ns IS NOT NULL
-        END
+        AND kind = coalesce($kind, CASE
+            WHEN $step IS NULL THEN (SELECT main_kind FROM runs WHERE run = $run)
+            ELSE (SELECT kind FROM steps_of_number)
+        END)
+        AND CASE WHEN $step IS NULL THEN is_measured ELSE step = $step AND dur_ns IS NOT NULL END
 ),
 
 units AS (

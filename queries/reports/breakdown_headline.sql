@@ -6,12 +6,14 @@
 --   $run VARCHAR: run to read.
 --   $kind VARCHAR = NULL: one of prefill, decode, mixed, idle, unknown; NULL as in breakdown.
 --   $rank INTEGER = NULL: as in breakdown.
+--   $dp INTEGER = NULL: as in breakdown.
 --   $step INTEGER = NULL: as in breakdown.
 -- Columns:
 --   kind VARCHAR: kind of the steps.
 --   n_steps BIGINT: steps measured.
 --   n_cut BIGINT: steps of the kind left out, since the profiling window cuts them or they have no device work.
 --   is_cut BOOLEAN: true where a cut step is among those measured (there was no other, or it was asked for).
+--   engines INTEGER[]: data-parallel engines measured.
 --   n_ranks BIGINT: ranks measured.
 --   n_ranks_expected INTEGER: ranks the engine ran with; NULL where unknown.
 --   reqs_min INTEGER: fewest requests in a step; NULL where unknown.
@@ -25,6 +27,7 @@
 --   token_source VARCHAR: trace (n_emitted_tokens), counters (/metrics) or rule (no drafts: one each).
 --   ns_per_token DOUBLE: mean step less wait_for_work / tokens_per_step: what a stream waits for a token.
 --   tokens_per_s DOUBLE: its inverse, per stream.
+--   wait_for_work_ns DOUBLE: mean time without a request, left out of ns_per_token.
 --   busy_share DOUBLE: busy time / duration.
 --   all_reduce_share_of_step DOUBLE: AllReduce (busy) / duration.
 --   all_reduce_share_of_busy DOUBLE: AllReduce (busy) / busy time.
@@ -39,15 +42,28 @@
 --   unplaced_ns BIGINT: their durations added up.
 -- Limits: profiling slows the host: shares are right, times are those of the profiled run.
 
-WITH of_kind AS (
+WITH -- Engines run steps of one number side by side, of different kinds.
+steps_of_number AS (
+    SELECT kind
+    FROM steps
+    WHERE run = $run AND step = $step AND dur_ns IS NOT NULL
+        AND ($dp IS NULL OR dp = $dp) AND ($rank IS NULL OR rank = $rank)
+    GROUP BY kind
+    ORDER BY kind = 'decode' DESC, count(*) DESC, kind
+    LIMIT 1
+),
+
+of_kind AS (
     SELECT *
     FROM steps
     WHERE run = $run
+        AND ($dp IS NULL OR dp = $dp)
         AND ($rank IS NULL OR rank = $rank)
-        AND CASE
-            WHEN $step IS NULL THEN kind = coalesce($kind, (SELECT main_kind FROM runs WHERE run = $run))
-            ELSE step = $step
-        END
+        AND ($step IS NULL OR step = $step)
+        AND kind = coalesce($kind, CASE
+            WHEN $step IS NULL THEN (SELECT main_kind FROM runs WHERE run = $run)
+            ELSE (SELECT kind FROM steps_of_number)
+        END)
 ),
 
 chosen AS (
@@ -134,7 +150,8 @@ unlinked AS (
         count(*) FILTER (WHERE step IS NULL) AS n_unplaced,
         coalesce(sum(dur_ns) FILTER (WHERE step IS NULL), 0)::BIGINT AS unplaced_ns
     FROM activity
-    WHERE run = $run AND link IN ('order', 'none') AND ($rank IS NULL OR rank = $rank)
+    WHERE run = $run AND link IN ('order', 'none')
+        AND ($dp IS NULL OR dp = $dp) AND ($rank IS NULL OR rank = $rank)
 )
 
 SELECT
@@ -142,6 +159,7 @@ SELECT
     n_steps,
     (SELECT count(DISTINCT (dp, step)) FROM of_kind) - n_steps AS n_cut,
     is_cut,
+    (SELECT list(DISTINCT dp ORDER BY dp) FROM chosen) AS engines,
     (SELECT count(DISTINCT (dp, rank)) FROM chosen) AS n_ranks,
     (SELECT world_size FROM runs WHERE run = $run) AS n_ranks_expected,
     reqs_min,
@@ -155,6 +173,7 @@ SELECT
     token_source,
     work_ns / tokens_per_step AS ns_per_token,
     1e9 * tokens_per_step / work_ns AS tokens_per_s,
+    step_ns - work_ns AS wait_for_work_ns,
     busy_ns / step_ns AS busy_share,
     coalesce(all_reduce_ns, 0) / n_steps / step_ns AS all_reduce_share_of_step,
     coalesce(all_reduce_ns, 0) / n_steps / busy_ns AS all_reduce_share_of_busy,

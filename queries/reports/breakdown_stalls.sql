@@ -6,6 +6,7 @@
 --   $run VARCHAR: run to read.
 --   $kind VARCHAR = NULL: one of prefill, decode, mixed, idle, unknown; NULL as in breakdown.
 --   $rank INTEGER = NULL: as in breakdown.
+--   $dp INTEGER = NULL: as in breakdown.
 --   $step INTEGER = NULL: as in breakdown.
 -- Columns:
 --   dp INTEGER: data-parallel engine.
@@ -21,19 +22,31 @@
 -- Limits: a gap counts from half of the step and 1 ms on, if nothing was queued (the next activity was launched after
 --     the gap began) or the host sat in one call for half of it. Needs launch calls in the trace.
 
-WITH chosen AS (
+WITH -- Engines run steps of one number side by side, of different kinds.
+steps_of_number AS (
+    SELECT kind
+    FROM steps
+    WHERE run = $run AND step = $step AND dur_ns IS NOT NULL
+        AND ($dp IS NULL OR dp = $dp) AND ($rank IS NULL OR rank = $rank)
+    GROUP BY kind
+    ORDER BY kind = 'decode' DESC, count(*) DESC, kind
+    LIMIT 1
+),
+
+chosen AS (
     SELECT
         dp, rank, step, start_ns, dur_ns, starved_ns, coalesce(wait_for_work_ns, 0) AS wait_ns,
         greatest(dur_ns / 2, 1_000_000) AS long_ns,
         min(start_ns) OVER (PARTITION BY dp, rank) AS first_step_ns
     FROM steps
     WHERE run = $run
-    QUALIFY ($rank IS NULL OR rank = $rank)
-        AND CASE
-            WHEN $step IS NULL
-                THEN is_measured AND kind = coalesce($kind, (SELECT main_kind FROM runs WHERE run = $run))
-            ELSE step = $step AND dur_ns IS NOT NULL
-        END
+    QUALIFY ($dp IS NULL OR dp = $dp)
+        AND ($rank IS NULL OR rank = $rank)
+        AND kind = coalesce($kind, CASE
+            WHEN $step IS NULL THEN (SELECT main_kind FROM runs WHERE run = $run)
+            ELSE (SELECT kind FROM steps_of_number)
+        END)
+        AND CASE WHEN $step IS NULL THEN is_measured ELSE step = $step AND dur_ns IS NOT NULL END
 ),
 
 -- Before the first window of a rank lies what its first step did ahead of its first kernel.

@@ -1,7 +1,7 @@
 -- The runs of a database and what each holds.
 --
 -- Answers: which runs are here, of which engine, how large, and did anything get lost?
--- Grain: one row per run, in the order they were captured.
+-- Grain: one row per run, by name.
 -- Params:
 --   $run VARCHAR = NULL: only this run.
 -- Columns:
@@ -14,6 +14,7 @@
 --   is_synthetic BOOLEAN: true where the traces were generated.
 --   n_ranks BIGINT: ranks with a trace.
 --   n_unknown_ranks BIGINT: of them, those whose rank nothing tells.
+--   n_engines BIGINT: data-parallel engines with a trace.
 --   world_size INTEGER: ranks the engine ran with; NULL where unknown.
 --   tensor_parallel INTEGER: tensor-parallel size; NULL where unknown.
 --   speculative_method VARCHAR: drafting method; NULL where unknown or off.
@@ -30,6 +31,13 @@ WITH losses AS (
     SELECT run, sum(skipped)::BIGINT AS n_lost
     FROM ingest_ledger
     WHERE reason IS NOT NULL AND is_loss
+    GROUP BY run
+),
+
+engines AS (
+    SELECT run, count(DISTINCT dp) AS n_engines
+    FROM file
+    WHERE kind = 'trace'
     GROUP BY run
 ),
 
@@ -50,6 +58,7 @@ SELECT
     is_synthetic,
     n_ranks,
     n_unknown_ranks,
+    coalesce(n_engines, 0) AS n_engines,
     world_size,
     tensor_parallel,
     speculative_method,
@@ -62,6 +71,7 @@ SELECT
     coalesce(n_lost, 0) AS n_lost
 FROM runs
 LEFT JOIN losses ON losses.run = runs.run
+LEFT JOIN engines ON engines.run = runs.run
 LEFT JOIN decode ON decode.run = runs.run
 WHERE $run IS NULL OR runs.run = $run
-ORDER BY start_ns, runs.run
+ORDER BY runs.run

@@ -1,29 +1,32 @@
 -- Phases of the steps that draft and verify, per step and per emitted token.
 --
 -- Answers: what do drafting, verifying and rejecting cost?
--- Grain: one row per phase, most time first, then overlap, wait_for_work, idle and step, which they add up to.
+-- Grain: one row per phase, most time first, then overlap, wait_for_work, idle and step, which they add up to; then host,
+--     the time of drafting where only the host does it.
 -- Params:
 --   $run VARCHAR: run to read.
+--   $dp INTEGER = NULL: only this data-parallel engine; NULL = all.
 --   $rank INTEGER = NULL: only this rank; NULL = the mean over ranks.
 -- Columns:
---   row_kind VARCHAR: phase, overlap, wait_for_work, idle or step.
+--   row_kind VARCHAR: phase, overlap, wait_for_work, idle, step or host (in no sum).
 --   phase VARCHAR: phase; NULL in closing rows.
---   busy_ns BIGINT: mean over steps of the union of its intervals.
---   share_of_step DOUBLE: busy_ns / mean duration of the step.
+--   busy_ns BIGINT: mean over steps of the union of its intervals; of host, of the time of its scopes on the host.
+--   share_of_step DOUBLE: busy_ns / mean duration of the step; NULL of host, which may run beside the device.
 --   ns_per_token DOUBLE: busy_ns / tokens emitted per request and step; NULL where nothing tells. No token waits for
---     work: of wait_for_work it is NULL, and not in that of step.
+--     work: of wait_for_work it is NULL, and not in that of step; of host NULL.
 --   all_reduce_ns BIGINT: mean AllReduce time in it (union).
 --   all_reduce_calls DOUBLE: mean AllReduce activities per rank and step.
 --   p10_ns BIGINT: 10th percentile of busy_ns over steps; NULL with a single step and for overlap.
 --   p90_ns BIGINT: 90th percentile, likewise.
 --   phase_sources VARCHAR: what decided the phase; NULL in closing rows.
 -- Limits: all measured decode steps (steps.is_measured), also those without a draft to check. Host drafters (n-gram)
---     draft on the host: that time is idle time here. The unit is the step, ranks reduced first by the mean.
+--     draft on the host: host has that time, which is idle time of the device. The unit is the step, ranks reduced first by the mean.
 
 WITH chosen AS (
     SELECT *, count(*) OVER (PARTITION BY dp, step) AS n_ranks
     FROM steps
-    WHERE run = $run AND is_measured AND kind = 'decode' AND ($rank IS NULL OR rank = $rank)
+    WHERE run = $run AND is_measured AND kind = 'decode'
+        AND ($dp IS NULL OR dp = $dp) AND ($rank IS NULL OR rank = $rank)
 ),
 
 units AS (
@@ -105,16 +108,38 @@ closing AS (
     ], recursive := true)
     FROM totals
     WHERE n_steps > 0
+),
+
+host_steps AS (
+    SELECT step_phase.dp, step_phase.step, sum(step_phase.host_dur_ns / n_ranks) AS host_ns, sum(n) AS n
+    FROM step_phase
+    INNER JOIN chosen
+        ON chosen.dp = step_phase.dp
+        AND chosen.rank IS NOT DISTINCT FROM step_phase.rank
+        AND chosen.step = step_phase.step
+    WHERE step_phase.run = $run AND phase = 'draft'
+    GROUP BY step_phase.dp, step_phase.step
+),
+
+host AS (
+    SELECT
+        'host' AS row_kind,
+        'draft' AS phase,
+        round(sum(host_ns) / any_value(n_steps))::BIGINT AS busy_ns,
+        list_aggregate(list_resize(list(host_ns), any_value(n_steps), 0), 'quantile_cont', [0.1, 0.9]) AS spread
+    FROM host_steps
+    CROSS JOIN totals
+    HAVING sum(n) = 0 AND sum(host_ns) > 0
 )
 
 SELECT
     row_kind,
     phase,
     busy_ns,
-    busy_ns / nullif(step_ns, 0) AS share_of_step,
-    CASE row_kind
-        WHEN 'wait_for_work' THEN NULL
-        WHEN 'step' THEN step_ns - wait_ns
+    CASE WHEN row_kind <> 'host' THEN busy_ns / nullif(step_ns, 0) END AS share_of_step,
+    CASE
+        WHEN row_kind IN ('wait_for_work', 'host') THEN NULL
+        WHEN row_kind = 'step' THEN step_ns - wait_ns
         ELSE busy_ns
     END / tokens_per_step AS ns_per_token,
     if(row_kind = 'step', (SELECT sum(all_reduce_ns) FROM all_reduce), all_reduce_ns)::BIGINT AS all_reduce_ns,
@@ -122,8 +147,8 @@ SELECT
     CASE WHEN n_steps > 1 THEN round(spread[1])::BIGINT END AS p10_ns,
     CASE WHEN n_steps > 1 THEN round(spread[2])::BIGINT END AS p90_ns,
     phase_sources
-FROM (FROM phases UNION ALL BY NAME FROM closing)
+FROM (FROM phases UNION ALL BY NAME FROM closing UNION ALL BY NAME FROM host)
 LEFT JOIN all_reduce USING (phase)
 CROSS JOIN totals
 WHERE row_kind <> 'wait_for_work' OR wait_ns > 0
-ORDER BY list_position(['phase', 'overlap', 'wait_for_work', 'idle', 'step'], row_kind), busy_ns DESC, phase
+ORDER BY list_position(['phase', 'overlap', 'wait_for_work', 'idle', 'step', 'host'], row_kind), busy_ns DESC, phase

@@ -5,6 +5,7 @@
 -- Params:
 --   $run VARCHAR: run to read.
 --   $kind VARCHAR = NULL: one of prefill, decode, mixed, idle, unknown; NULL = all.
+--   $dp INTEGER = NULL: only this data-parallel engine; NULL = all.
 --   $rank INTEGER = NULL: only this rank; NULL = the mean over ranks.
 -- Columns:
 --   dp INTEGER: data-parallel engine.
@@ -68,6 +69,7 @@ LEFT JOIN per_phase
     ON per_phase.dp = steps.dp AND per_phase.rank IS NOT DISTINCT FROM steps.rank AND per_phase.step = steps.step
 WHERE steps.run = $run
     AND ($kind IS NULL OR kind = $kind)
+    AND ($dp IS NULL OR steps.dp = $dp)
     AND ($rank IS NULL OR steps.rank = $rank)
 GROUP BY steps.dp, steps.step
 ORDER BY steps.dp, steps.step

@@ -9,7 +9,7 @@ from database import write_database
 from samples import baseline, eagle3
 
 import tracekit
-from tracekit.cli import main
+from tracekit.cli import choice, main
 
 
 def stderr_line(result):
@@ -41,13 +41,53 @@ def test_a_file_that_is_no_database(call, tmp_path):
 
 
 def test_a_step_that_is_not_there(call):
-    result = call("breakdown", "baseline", "--step", "99")
-    assert result.stdout.startswith("baseline: no step 99\n")
+    line = stderr_line(call("breakdown", "baseline", "--step", "99", exit_code=1))
+    assert line == "baseline: no step 99; it has: 0-3"
 
 
-def test_a_rank_that_is_not_there(call):
-    result = call("breakdown", "baseline", "--rank", "9")
-    assert result.stdout.startswith("baseline: no step with device work on rank 9\n")
+@pytest.mark.parametrize("form", ["table", "csv", "json"])
+@pytest.mark.parametrize("verb", ["breakdown", "steps", "spec"])
+def test_a_rank_that_is_not_there(call, verb, form):
+    line = stderr_line(call(verb, "baseline", "--rank", "9", "--format", form, exit_code=1))
+    assert line == "baseline: no rank 9; it has: 0-1"
+
+
+@pytest.mark.parametrize("verb", ["breakdown", "steps", "spec"])
+def test_an_engine_that_is_not_there(call, verb):
+    line = stderr_line(call(verb, "baseline", "--dp", "1", exit_code=1))
+    assert line == "baseline: no data-parallel engine 1; it has: 0"
+
+
+def test_a_category_that_is_not_there(call):
+    line = stderr_line(call("kernels", "baseline", "--category", "gem", exit_code=1))
+    assert line == "baseline: no category 'gem'; it has: all_reduce, moe_gemm, unknown"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("breakdown", "baseline", "--kind", "mixed"),
+        ("breakdown", "baseline", "--step", "1", "--kind", "decode"),
+        ("steps", "baseline", "--kind", "idle"),
+        ("kernels", "baseline", "--category", "sampling"),
+    ],
+    ids=" ".join,
+)
+def test_what_could_be_there_and_is_not_is_no_error(call, words):
+    assert "no " in call(*words).stdout
+    assert call(*words, "--format", "json").stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"),
+    [([], ""), ([3], "3"), ([0, 1, 2], "0-2"), ([5, 0, 1, 7, 8], "0-1, 5, 7-8")],
+)
+def test_numbers_are_told_in_spans(numbers, text):
+    assert choice.spans(numbers) == text
+
+
+def test_many_spans_are_cut_short():
+    assert choice.spans(range(0, 40, 2)) == "0, 2, 4, 6, 8, 10, 12, 14, ..."
 
 
 def test_a_terminal_that_knows_few_characters(db):

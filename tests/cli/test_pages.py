@@ -1,9 +1,13 @@
 """The pages, as a reader sees them in 80 columns."""
 
+from types import SimpleNamespace
+
 import pytest
-from database import write_database
+from database import add, dicts, memory_database, us, write_database
 from rich.cells import cell_len
 from samples import eagle3
+
+from tracekit.cli import runs
 
 PAGES = [
     ("runs",),
@@ -33,12 +37,46 @@ def test_runs(call):
     assert (
         call("runs").stdout
         == """\
-run      engine      model    ranks steps decode  window lost
-baseline vLLM 0.32.0 tiny-moe   2/2     4      3 8.00 ms    2
-eagle3   vLLM        tiny-moe   1/1     2      2 4.00 ms    -
-stalled  SGLang      -          1/1     1      1  550 ms    -
+run      engine      model    traces    ranks steps decode  window lost
+baseline vLLM 0.32.0 tiny-moe synthetic   2/2     4      3 8.00 ms    2
+eagle3   vLLM        tiny-moe -           1/1     2      2 4.00 ms    -
+stalled  SGLang      -        -           1/1     1      1  550 ms    -
 """
     )
+
+
+def long_names(con, run):
+    for name, backend in (("a" * 16 + "-2026-11-29-tp8-cpu", "cpu"), ("b" * 30, "gpu")):
+        facts = {"backend": backend, "is_synthetic": backend == "gpu"}
+        add(con, "run", name, engine="vllm", engine_version="0.32.0", model="m" * 40, **facts)
+        add(con, "file", name, file_id=0, rank=0, window_start_ns=0, window_end_ns=us(4_000))
+
+
+def test_runs_with_long_names_keep_them_and_what_is_special(tmp_path):
+    con = memory_database()
+    long_names(con, "")
+    found = [SimpleNamespace(**row) for row in dicts(con, "run_list")]
+    heading, *lines = runs._lines(found, 80)
+    assert max(map(cell_len, (heading, *lines))) <= 80
+    assert "model" not in heading
+    for run, line, mark in zip(found, lines, ("CPU", "synthetic"), strict=True):
+        assert run.run in line
+        assert " vLLM" in line
+        assert f" {mark} " in line
+
+
+def test_a_model_called_synthetic_is_marked_once():
+    run = SimpleNamespace(model="org/tiny (synthetic)", is_synthetic=True, backend="gpu")
+    assert (runs._model(run), runs._origin(run)) == ("tiny", "synthetic")
+
+
+def test_a_long_model_is_cut_before_other_names():
+    con = memory_database()
+    add(con, "run", "short", engine="vllm", engine_version="0.32.0", model="m" * 90)
+    found = [SimpleNamespace(**row) for row in dicts(con, "run_list")]
+    (line,) = runs._lines(found, 80)[1:]
+    assert line.startswith("short vLLM 0.32.0 mmm")
+    assert cell_len(line) == 80
 
 
 def test_breakdown(call):
@@ -47,7 +85,8 @@ def test_breakdown(call):
         == """\
 baseline   vLLM 0.32.0   tiny-moe (synthetic)   TP2, 2 of 2 ranks
 2 decode steps of 1 request, 1 cut step left out   step 1.55 ms (median 1.55)
-1.45 ms/token, 689.7 tok/s (profiled)   GPU busy 75.8 %
+1.45 ms/token, 689.7 tok/s (profiled)   (waiting for work left out)
+GPU busy 75.8 %
 AllReduce is 33.9 % of the step, 44.7 % of busy time
 GPU waits for the host 8.9 % of the step (0.14 ms); launch to start 35.0 us
 
@@ -74,6 +113,75 @@ def test_breakdown_of_one_phase_and_all_rows(call):
     assert "other copy" in page
     assert "other index" in page
     assert "rest of step" in page
+
+
+def test_a_phase_without_rows_names_those_that_have_some(call):
+    lines = call("breakdown", "eagle3", "--phase", "forward").stdout.splitlines()
+    text = " ".join(lines)
+    assert "No work in the phase forward: it is called verify here. Phases with work: " in text
+    lines = call("breakdown", "baseline", "--phase", "draft").stdout.splitlines()
+    assert "No work in the phase draft. Phases with work: forward, sample, other." in lines
+
+
+@pytest.fixture(scope="module")
+def engines_db(tmp_path_factory):
+    return write_database(tmp_path_factory.mktemp("dp") / "dp.duckdb", engines)
+
+
+def engines(con, run):
+    """Two engines of one rank: both decode in step 0, in step 1 the second has no request."""
+    add(con, "run", run, engine="vllm", tensor_parallel=1, world_size=2)
+    for dp in (0, 1):
+        add(con, "file", run, file_id=dp, dp=dp, rank=0)
+        for step in (0, 1):
+            is_idle = dp == step == 1
+            add(
+                con,
+                "step",
+                run,
+                dp=dp,
+                rank=0,
+                step=step,
+                kind="idle" if is_idle else "decode",
+                start_ns=us(1_000 * step),
+                dur_ns=us(900 + 100 * dp),
+                busy_ns=us(800),
+                idle_ns=us(100 + 100 * dp),
+                n_prefill_reqs=0,
+                n_decode_reqs=None if is_idle else 2,
+            )
+            row = {"dp": dp, "rank": 0, "step": step, "phase": "forward", "n": 1}
+            work = {"sum_ns": us(800), "busy_ns": us(800)}
+            add(con, "step_phase", run, **row, **work)
+            add(con, "step_category", run, category="gemm", exposed_ns=us(800), **row, **work)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "3 decode steps of 2 requests on engines 0-1"),
+        (("--dp", "1"), "1 decode step of 2 requests on engine 1"),
+        (("--step", "0"), "2 decode steps of 2 requests on engines 0-1"),
+        (("--step", "1"), "1 decode step of 2 requests on engine 0"),
+        (("--step", "1", "--kind", "idle"), "1 idle step on engine 1"),
+        (("--step", "1", "--dp", "1"), "1 idle step on engine 1"),
+    ],
+    ids=str,
+)
+def test_steps_of_one_kind_are_measured_and_their_engines_named(call, engines_db, words, said):
+    lines = call("breakdown", *words, database=engines_db).stdout.splitlines()
+    assert "TP1 DP2" in lines[0]
+    assert lines[1].partition("   ")[0] == said
+
+
+def test_steps_of_several_engines(call, engines_db):
+    lines = call("steps", database=engines_db).stdout.splitlines()
+    assert [line.split()[0] for line in lines[3:7]] == ["0.0", "0.1", "1.0", "1.1"]
+    assert lines[7] == "step is engine.step: the data-parallel engine, and its step"
+    assert "--dp 1 --step 0" in lines[-1]
+    lines = call("steps", "--dp", "0", database=engines_db).stdout.splitlines()
+    assert [line.split()[0] for line in lines[3:5]] == ["0.0", "0.1"]
+    assert lines[5].startswith("step is engine.step")
 
 
 def test_a_stalled_host_is_told_in_words(call):
@@ -193,6 +301,31 @@ def test_a_row_too_wide_for_a_table_is_shown_column_by_column(call):
     first, second = page.split("\n\n")
     assert first.splitlines()[0] == "run           stalled"
     assert len(first.splitlines()) == len(second.splitlines()) == 27
+
+
+def ngram(con, run):
+    """Two verify steps; the host drafts for 200 and 100 us of them."""
+    add(con, "run", run, engine="vllm")
+    add(con, "file", run, file_id=0, rank=0)
+    times = {"dur_ns": us(1_000), "busy_ns": us(700), "idle_ns": us(300)}
+    for step, host in ((0, 200), (1, 100)):
+        facts = {"kind": "decode", "is_verify": True, "n_draft_tokens": 2}
+        add(con, "step", run, rank=0, step=step, start_ns=us(1_000 * step), **times, **facts)
+        row = {"rank": 0, "step": step}
+        device = {"n": 3, "sum_ns": us(700), "busy_ns": us(700)}
+        add(con, "step_phase", run, phase="verify", **device, **row)
+        none = {"n": 0, "sum_ns": 0, "busy_ns": 0, "host_dur_ns": us(host)}
+        add(con, "step_phase", run, phase="draft", **none, **row)
+
+
+def test_drafting_on_the_host_is_shown_beside_the_sum(call, tmp_path):
+    path = write_database(tmp_path / "ngram.duckdb", ngram)
+    lines = call("spec", database=path).stdout.splitlines()
+    assert "step       1.00 100.0 1.00-1.00" in lines
+    assert "draft      0.15     - 0.11-0.19 host" in lines
+    assert any(line.startswith("host: drafting is time of the host") for line in lines)
+    found = call("spec", "--dp", "0", "--rank", "0", database=path).stdout
+    assert "draft      0.15" in found
 
 
 def test_spec_of_a_run_without_drafts(call):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tracekit import units
-from tracekit.cli import names, options, output, page, table
+from tracekit.cli import choice, names, options, output, page, table
 from tracekit.cli.headline import headline, stalls
 
 if TYPE_CHECKING:
@@ -23,8 +23,9 @@ PHASES = ["prepare", "forward", "verify", "sample", "draft", "other"]
 @options.run_name()
 @options.kind()
 @click.option("--phase", type=click.Choice(PHASES), help="Only this phase.")
+@options.dp()
 @options.rank()
-@click.option("--step", type=int, metavar="N", help="Only this step, whatever its kind.")
+@click.option("--step", type=int, metavar="N", help="Only this step, even if it is cut.")
 @click.option(
     "--by",
     type=click.Choice(["category", "impl", "kernel"]),
@@ -39,6 +40,7 @@ def command(
     run: str | None,
     kind: str | None,
     phase: str | None,
+    dp: int | None,
     rank: int | None,
     step: int | None,
     by: str,
@@ -54,11 +56,13 @@ def command(
     from tracekit.database import reading
 
     with reading(db) as database:
-        steps = {"run": database.run_name(run), "kind": kind, "rank": rank, "step": step}
+        chosen = database.run_name(run)
+        choice.check_steps(database, chosen, dp=dp, rank=rank, step=step)
+        steps = {"run": chosen, "kind": kind, "dp": dp, "rank": rank, "step": step}
         fold = 0.0 if show_all or form != "table" else FOLD
         found = database.report("breakdown", **steps, phase=phase, by=by, fold=fold)
         if form == "table":
-            output.write_lines(_page(database, found.records(), steps, by, db))
+            output.write_lines(_page(database, found.records(), steps, phase, by, db))
         else:
             output.write_data(found, form)
 
@@ -67,6 +71,7 @@ def _page(
     database: "Database",
     rows: list[SimpleNamespace],
     steps: dict[str, str | int | None],
+    phase: str | None,
     by: str,
     db: str | None,
 ) -> list[str]:
@@ -78,10 +83,11 @@ def _page(
     width = output.page_width()
     return [
         *page.title(run, figures.n_ranks, width),
-        *headline(figures, gaps, run.backend.upper(), width),
+        *headline(figures, gaps, run, width),
         *stalls(gaps, width),
         "",
         *_table(rows, by, _kernels(database, steps, by), width),
+        *_no_work(database, rows, steps, phase, width),
         *_footer(rows, run, figures, by, db, width),
     ]
 
@@ -113,6 +119,25 @@ def _table(
         spec = [column for column in spec if column[0].title not in ("%busy", "exposed")]
     heading, *lines = table.of(rows, spec, width)
     return [output.strong(heading), *lines[:-1], output.strong(lines[-1])]
+
+
+def _no_work(
+    database: "Database",
+    rows: list[SimpleNamespace],
+    steps: dict[str, str | int | None],
+    phase: str | None,
+    width: int,
+) -> list[str]:
+    """Where the phase asked for has no rows: what there is in its place."""
+    if phase is None or rows[0].row_kind == "work":
+        return []
+    found = database.report("breakdown", **steps).records()
+    there = list(dict.fromkeys(row.phase for row in found if row.row_kind == "work"))
+    called = {"forward": "verify", "verify": "forward"}.get(phase)
+    hint = f": it is called {called} here" if called in there else ""
+    with_work = ", ".join(there) or "none"
+    text = f"No work in the phase {phase}{hint}. Phases with work: {with_work}."
+    return [output.warning(line) for line in table.wrapped(text, width)]
 
 
 def _phase(row: SimpleNamespace) -> str:
@@ -182,10 +207,12 @@ def _next(
 
 
 def _nothing(run: SimpleNamespace, steps: dict[str, str | int | None], db: str | None) -> list[str]:
-    what = f"no {steps['kind'] or ''} step with device work".replace("  ", " ")
-    if steps["step"] is not None:
-        what = f"no step {steps['step']}"
+    number = "" if steps["step"] is None else str(steps["step"])
+    what = " ".join(filter(None, ("no", str(steps["kind"] or ""), "step", number)))
+    what += " with device work"
     if steps["rank"] is not None:
         what += f" on rank {steps['rank']}"
+    if steps["dp"] is not None:
+        what += f" in engine {steps['dp']}"
     look = page.next_commands([(output.to_paste(db, "steps", run.run), "what is there")])
     return [f"{table.visible(run.run)}: {what}", *look]

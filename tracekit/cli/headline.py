@@ -4,20 +4,22 @@ from types import SimpleNamespace
 
 from tracekit import units
 from tracekit.cli import output, page, table
+from tracekit.cli.choice import spans
 
 TOLD = 3
 """Stalls told one by one."""
 
 
 def headline(
-    figures: SimpleNamespace, gaps: list[SimpleNamespace], device: str, width: int
+    figures: SimpleNamespace, gaps: list[SimpleNamespace], run: SimpleNamespace, width: int
 ) -> list[str]:
     """Steps and their time, time per token, shares, and waiting for the host."""
+    device = run.backend.upper()
+    tokens = _tokens(figures, gaps)
+    waiting = "(waiting for work left out)" if tokens and figures.wait_for_work_ns > 0 else ""
     return [
-        *table.flow([_steps(figures), _time(figures, gaps)], width),
-        *table.flow(
-            [_tokens(figures, gaps), f"{device} busy {page.per_cent(figures.busy_share)}"], width
-        ),
+        *table.flow([_steps(figures, run), _time(figures, gaps)], width),
+        *table.flow([tokens, waiting, f"{device} busy {page.per_cent(figures.busy_share)}"], width),
         *_all_reduce(figures),
         *_host(figures, device),
     ]
@@ -35,11 +37,18 @@ def stalls(gaps: list[SimpleNamespace], width: int) -> list[str]:
     ]
 
 
-def _steps(figures: SimpleNamespace) -> str:
+def _steps(figures: SimpleNamespace, run: SimpleNamespace) -> str:
     kind = "" if figures.kind == "unknown" else f"{figures.kind} "
     cut = f", {page.counted(figures.n_cut, 'cut step')} left out" if figures.n_cut else ""
     only = " (cut by the profiling window)" if figures.is_cut else ""
-    return f"{page.counted(figures.n_steps, f'{kind}step')}{_load(figures)}{only}{cut}"
+    load = f"{_load(figures)}{_engines(figures, run)}"
+    return f"{page.counted(figures.n_steps, f'{kind}step')}{load}{only}{cut}"
+
+
+def _engines(figures: SimpleNamespace, run: SimpleNamespace) -> str:
+    if run.n_engines < 2:
+        return ""
+    return f" on {page.plural(len(figures.engines), 'engine')} {spans(figures.engines)}"
 
 
 def _load(figures: SimpleNamespace) -> str:

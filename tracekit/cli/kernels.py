@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import click
 
 from tracekit import units
-from tracekit.cli import names, options, output, page, table
+from tracekit.cli import choice, names, options, output, page, table
 
 TOP = 30
 """Names on the page unless all are asked for."""
@@ -38,6 +38,7 @@ def command(
 
     with reading(db) as database:
         chosen = database.run_name(run)
+        choice.check_category(database, chosen, category)
         category = "unknown" if unknown else category
         top = None if show_all or form != "table" else TOP
         found = (

@@ -45,6 +45,13 @@ def rank() -> Decorator:
     )
 
 
+def dp() -> Decorator:
+    """`--dp N`; None where it is left out."""
+    return click.option(
+        "--dp", type=int, metavar="N", help="Only this data-parallel engine, not all."
+    )
+
+
 def kind() -> Decorator:
     """`--kind KIND`; None where it is left out."""
     text = "Kind of steps [default: decode, or the commonest where there is none]."

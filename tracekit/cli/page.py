@@ -44,8 +44,12 @@ def engine(run: SimpleNamespace) -> str:
 
 
 def ranks(run: SimpleNamespace, n_ranks: int) -> str:
-    """`TP8, 8 of 8 ranks`, as far as it is known; `rank ?` of a trace that tells none."""
-    parallel = f"TP{run.tensor_parallel}, " if run.tensor_parallel else ""
+    """`TP8 DP2, 16 of 16 ranks`, as far as it is known; `rank ?` of a trace that tells none."""
+    sizes = [
+        f"TP{run.tensor_parallel}" if run.tensor_parallel else "",
+        f"DP{run.n_engines}" if run.n_engines > 1 else "",
+    ]
+    parallel = " ".join(filter(None, sizes)) + ", " if any(sizes) else ""
     of = f" of {run.world_size}" if run.world_size else ""
     if n_ranks == run.n_unknown_ranks == 1:
         return f"{parallel}rank ?{of}"

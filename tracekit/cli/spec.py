@@ -6,11 +6,16 @@ from typing import TYPE_CHECKING
 import click
 
 from tracekit import units
-from tracekit.cli import options, output, page, table
+from tracekit.cli import choice, options, output, page, table
 from tracekit.cli.headline import headline, stalls
 
 if TYPE_CHECKING:
     from tracekit.database import Database
+
+
+def _source(row: SimpleNamespace) -> str:
+    return "host" if row.row_kind == "host" else row.phase_sources or ""
+
 
 PHASES = [
     (table.label("phase"), lambda row: row.phase or page.CLOSING.get(row.row_kind, row.row_kind)),
@@ -20,7 +25,7 @@ PHASES = [
     (table.Column("AllReduce ms"), lambda row: units.ms(row.all_reduce_ns)),
     (table.Column("calls"), lambda row: page.calls(row.all_reduce_calls)),
     (table.Column("p10-p90"), lambda row: page.spread(row.p10_ns, row.p90_ns)),
-    (table.name("source"), lambda row: row.phase_sources or ""),
+    (table.name("source"), _source),
 ]
 POSITIONS = [
     (table.Column("position"), lambda row: f"{row.position}"),
@@ -33,10 +38,11 @@ POSITIONS = [
 
 @click.command("spec")
 @options.run_name()
+@options.dp()
 @options.rank()
 @options.db()
 @options.output_format()
-def command(run: str | None, rank: int | None, db: str | None, form: str) -> None:
+def command(run: str | None, dp: int | None, rank: int | None, db: str | None, form: str) -> None:
     """Show what drafts cost and how many are accepted.
 
     Phases are means over decode steps; acceptance is from the server's counters around the window.
@@ -46,14 +52,17 @@ def command(run: str | None, rank: int | None, db: str | None, form: str) -> Non
 
     with reading(db) as database:
         chosen = database.run_name(run)
+        choice.check_steps(database, chosen, dp=dp, rank=rank)
         if form == "table":
-            _write_page(database, chosen, rank, db)
+            _write_page(database, chosen, {"dp": dp, "rank": rank}, db)
         else:
             output.write_data(database.report("spec", run=chosen), form)
 
 
-def _write_page(database: "Database", run: str, rank: int | None, db: str | None) -> None:
-    steps = {"run": run, "kind": "decode", "rank": rank}
+def _write_page(
+    database: "Database", run: str, ranks: dict[str, int | None], db: str | None
+) -> None:
+    steps = {"run": run, "kind": "decode", **ranks}
     figures = database.report("breakdown_headline", **steps).records()
     totals = database.report("spec_totals", run=run).records()
     if not totals and not any(row.is_verify for row in figures):
@@ -61,7 +70,7 @@ def _write_page(database: "Database", run: str, rank: int | None, db: str | None
         return
     (facts,) = database.report("run_list", run=run).records()
     gaps = database.report("breakdown_stalls", **steps).records()
-    phases = database.report("spec_phases", run=run, rank=rank).records()
+    phases = database.report("spec_phases", run=run, **ranks).records()
     positions = database.report("spec", run=run).records()
     width = output.page_width()
     after = page.next_commands([(output.to_paste(db, "breakdown", run), "the step in full")])
@@ -88,9 +97,8 @@ def _head(
         drafter = f"{drafter}, K={run.num_speculative_tokens}"
     accepted = [f"{page.per_cent(row.acceptance_rate)} of draft tokens accepted" for row in totals]
     lines = table.flow([f"drafts: {table.visible(drafter)}" if drafter else "", *accepted], width)
-    device = run.backend.upper()
     for row in figures:
-        lines += [*headline(row, gaps, device, width), *stalls(gaps, width)]
+        lines += [*headline(row, gaps, run, width), *stalls(gaps, width)]
     return lines
 
 
@@ -98,7 +106,13 @@ def _phases(rows: list[SimpleNamespace], width: int) -> list[str]:
     if not rows:
         return []
     heading, *lines = table.of(rows, PHASES, width)
-    return ["", output.strong(heading), *lines[:-1], output.strong(lines[-1])]
+    pairs = zip(rows, lines, strict=True)
+    shown = [output.strong(line) if row.row_kind == "step" else line for row, line in pairs]
+    on_host = (
+        "host: drafting is time of the host, not part of the sum: the device may work meanwhile"
+    )
+    more = table.wrapped(on_host, width) if rows[-1].row_kind == "host" else []
+    return ["", output.strong(heading), *shown, *more]
 
 
 def _acceptance(

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import click
 
 from tracekit import units
-from tracekit.cli import options, output, page, table
+from tracekit.cli import choice, options, output, page, table
 
 SHOWN = 60
 """Steps on the page unless all are asked for."""
@@ -14,12 +14,19 @@ SHOWN = 60
 @click.command("steps")
 @options.run_name()
 @options.kind()
+@options.dp()
 @options.rank()
 @click.option("--all", "show_all", is_flag=True, help=f"All steps, not the first {SHOWN}.")
 @options.db()
 @options.output_format()
 def command(
-    run: str | None, kind: str | None, rank: int | None, show_all: bool, db: str | None, form: str
+    run: str | None,
+    kind: str | None,
+    dp: int | None,
+    rank: int | None,
+    show_all: bool,
+    db: str | None,
+    form: str,
 ) -> None:
     """List the steps of a run: load, time, phases.
 
@@ -29,7 +36,8 @@ def command(
 
     with reading(db) as database:
         chosen = database.run_name(run)
-        found = database.report("step_list", run=chosen, kind=kind, rank=rank)
+        choice.check_steps(database, chosen, dp=dp, rank=rank)
+        found = database.report("step_list", run=chosen, kind=kind, dp=dp, rank=rank)
         if form == "table":
             (facts,) = database.report("run_list", run=chosen).records()
             output.write_lines(_page(facts, found.records(), show_all, db))
@@ -45,16 +53,14 @@ def _page(
     if not steps:
         return [*title, "no such step in it"]
     shown = steps if show_all else steps[:SHOWN]
-    heading, *lines = table.of(shown, _spec(shown), width)
+    heading, *lines = table.of(shown, _spec(shown, run.n_engines > 1), width)
     more = [f"{len(steps) - len(shown):,} more: --all"] if len(shown) < len(steps) else []
     longest = max(steps, key=lambda step: step.dur_ns or 0)
-    look = output.to_paste(db, "breakdown", run.run, "--step", str(longest.step))
+    engine = ("--dp", str(longest.dp)) if run.n_engines > 1 else ()
+    look = output.to_paste(db, "breakdown", run.run, *engine, "--step", str(longest.step))
+    legend = ["step is engine.step: the data-parallel engine, and its step"] if engine else []
     after = page.next_commands([(look, "the longest of them")])
-    return [*title, "", output.strong(heading), *lines, *more, *after]
-
-
-def _name(step: SimpleNamespace) -> str:
-    return f"{step.dp}.{step.step}" if step.dp else f"{step.step}"
+    return [*title, "", output.strong(heading), *lines, *more, *legend, *after]
 
 
 def _kind(step: SimpleNamespace) -> str:
@@ -71,10 +77,10 @@ def _number(value: int | None) -> str:
     return units.MISSING if value is None else f"{value:,}"
 
 
-def _spec(steps: list[SimpleNamespace]) -> list[table.Spec]:
+def _spec(steps: list[SimpleNamespace], is_parallel: bool) -> list[table.Spec]:
     target = "verify" if all(step.is_verify for step in steps) else "forward"
     return [
-        (table.Column("step"), _name),
+        (table.Column("step"), lambda s: f"{s.dp}.{s.step}" if is_parallel else f"{s.step}"),
         (table.label("kind"), _kind),
         (table.Column("req"), lambda step: _number(step.n_reqs)),
         (table.Column("tok"), lambda step: _number(step.n_tokens)),

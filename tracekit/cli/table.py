@@ -14,12 +14,16 @@ GAP = " "
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Heading of a column; a flexible one is cut, to `minimum`, where a line gets too long."""
+    """Heading of a column; a flexible one is cut, to `minimum`, where a line gets too long.
+
+    Columns that `yields` more are cut to their minimum before others are.
+    """
 
     title: str
     is_right: bool = True
     is_flexible: bool = False
     minimum: int = 0
+    yields: int = 0
 
 
 Spec = tuple[Column, Callable[[SimpleNamespace], str]]
@@ -31,9 +35,9 @@ def label(title: str) -> Column:
     return Column(title, is_right=False)
 
 
-def name(title: str, minimum: int = 8) -> Column:
+def name(title: str, minimum: int = 8, yields: int = 0) -> Column:
     """Left-aligned column whose cells are cut in the middle where the line gets too long."""
-    return Column(title, is_right=False, is_flexible=True, minimum=minimum)
+    return Column(title, is_right=False, is_flexible=True, minimum=minimum, yields=yields)
 
 
 def of(rows: Sequence[SimpleNamespace], spec: Sequence[Spec], width: int) -> list[str]:
@@ -88,10 +92,8 @@ def _fit(columns: Sequence[Column], widths: list[int], width: int) -> list[int]:
     """Widths of columns, made narrower where most can be spared until the line fits."""
     flexible = [i for i, column in enumerate(columns) if column.is_flexible]
     excess = sum(widths) + len(GAP) * (len(widths) - 1) - width
-    while excess > 0 and flexible:
-        widest = max(flexible, key=lambda i: widths[i] - columns[i].minimum)
-        if widths[widest] <= columns[widest].minimum:
-            break
+    while excess > 0 and (spare := [i for i in flexible if widths[i] > columns[i].minimum]):
+        widest = max(spare, key=lambda i: (columns[i].yields, widths[i] - columns[i].minimum))
         widths[widest] -= 1
         excess -= 1
     return widths
