@@ -105,6 +105,7 @@ def test_a_terminal_that_knows_few_characters(db):
         ("breakdown", "baseline", "--kind", "nonsense"),
         ("breakdown", "baseline", "--rank", "first"),
         ("runs", "--format", "xml"),
+        ("kernels", "baseline", "--unknown", "--category", "gemm"),
         ("ingest",),
     ],
     ids=" ".join,

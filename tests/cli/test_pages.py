@@ -244,7 +244,7 @@ def test_words_beside_commands_stay_only_where_they_fit(call):
     after = narrow[narrow.index("Next:") + 1 :]
     assert after == [
         "  tracekit breakdown baseline --by kernel --phase forward",
-        "  tracekit steps baseline",
+        "  tracekit steps baseline  every step",
     ]
 
 

@@ -51,6 +51,17 @@ def test_a_rest_of_one_name_is_shown_as_that_name(con):
     assert [row["n_folded"] for row in top] == [None, None, None]
 
 
+def test_what_there_is_to_choose_from_holds_ranks_without_steps_too():
+    con = memory_database()
+    add(con, "run", "r")
+    for rank in (0, 1, None):
+        add(con, "file", "r", file_id=0, rank=rank)
+    add(con, "file", "r", file_id=3, dp=1, rank=0)
+    for step in (4, 2):
+        add(con, "step", "r", rank=0, step=step, kind="decode")
+    assert rows(con, "engine_list", run="r") == [(0, [0, 1], [2, 4]), (1, [0], [])]
+
+
 def test_unknown_names_can_come_first(con):
     found = dicts(con, "kernels", run="baseline", unknown_first=True)
     assert found[0]["name"] == "mystery_kernel"

@@ -84,7 +84,7 @@ def _page(
     return [
         *page.title(run, figures.n_ranks, width),
         *headline(figures, gaps, run, width),
-        *stalls(gaps, width),
+        *stalls(gaps, run, width),
         "",
         *_table(rows, by, _kernels(database, steps, by), width),
         *_no_work(database, rows, steps, phase, width),

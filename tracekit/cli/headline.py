@@ -25,10 +25,12 @@ def headline(
     ]
 
 
-def stalls(gaps: list[SimpleNamespace], width: int) -> list[str]:
+def stalls(gaps: list[SimpleNamespace], run: SimpleNamespace, width: int) -> list[str]:
     """The stalls of the host in words, longest first."""
     told = [
-        output.warning(line) for gap in gaps[:TOLD] for line in table.wrapped(_stall(gap), width)
+        output.warning(line)
+        for gap in gaps[:TOLD]
+        for line in table.wrapped(_stall(gap, run.n_engines > 1), width)
     ]
     more = len(gaps) - TOLD
     return [
@@ -99,9 +101,10 @@ def _host(figures: SimpleNamespace, device: str) -> list[str]:
     return [f"{device} waits for the host {share} of the step ({time} ms); launch to start {delay}"]
 
 
-def _stall(gap: SimpleNamespace) -> str:
+def _stall(gap: SimpleNamespace, is_parallel: bool) -> str:
     time = units.duration(gap.stall_ns)
-    where = f"in step {gap.step}" if gap.is_in_step else f"before the work of step {gap.step} began"
+    step = f"{gap.dp}.{gap.step}" if is_parallel else f"{gap.step}"
+    where = f"in step {step}" if gap.is_in_step else f"before the work of step {step} began"
     call = f", in {table.visible(gap.host_call)}" if gap.host_call else ""
     rest = f"without that it takes {units.ms(gap.rest_ns)} ms"
     if not gap.is_in_step:

@@ -36,6 +36,8 @@ def command(
     """
     from tracekit.database import reading
 
+    if unknown and category:
+        raise click.UsageError("--unknown is a category of its own: leave out --category")
     with reading(db) as database:
         chosen = database.run_name(run)
         choice.check_category(database, chosen, category)

@@ -96,11 +96,17 @@ def sources(names: str | None) -> str:
 
 
 def next_commands(commands: list[tuple[str, str]]) -> list[str]:
-    """Commands to go on with, and where there is room for all of it what each shows."""
-    longest = max(cell_len(command) for command, _ in commands)
-    lines = [
-        f"  {set_cell_size(command, longest)}  {shows}".rstrip() for command, shows in commands
+    """Commands to go on with, and on the lines with room for it what each shows."""
+    width = output.page_width()
+    room = {command: width - cell_len(f"    {shows}") for command, shows in commands}
+    fitting = [
+        command for command, shows in commands if shows and cell_len(command) <= room[command]
     ]
-    if max(map(cell_len, lines)) > output.page_width():
-        lines = [f"  {command}" for command, _ in commands]
+    longest = max(map(cell_len, fitting), default=0)
+    lines = [
+        f"  {set_cell_size(command, min(longest, room[command]))}  {shows}"
+        if command in fitting
+        else f"  {command}"
+        for command, shows in commands
+    ]
     return ["Next:", *lines]

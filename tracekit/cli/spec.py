@@ -98,7 +98,7 @@ def _head(
     accepted = [f"{page.per_cent(row.acceptance_rate)} of draft tokens accepted" for row in totals]
     lines = table.flow([f"drafts: {table.visible(drafter)}" if drafter else "", *accepted], width)
     for row in figures:
-        lines += [*headline(row, gaps, run, width), *stalls(gaps, width)]
+        lines += [*headline(row, gaps, run, width), *stalls(gaps, run, width)]
     return lines
 
 
