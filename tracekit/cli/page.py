@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 
 from tracekit import units
 from tracekit.cli import output, table
@@ -98,15 +98,11 @@ def sources(names: str | None) -> str:
 def next_commands(commands: list[tuple[str, str]]) -> list[str]:
     """Commands to go on with, and on the lines with room for it what each shows."""
     width = output.page_width()
-    room = {command: width - cell_len(f"    {shows}") for command, shows in commands}
-    fitting = [
-        command for command, shows in commands if shows and cell_len(command) <= room[command]
-    ]
-    longest = max(map(cell_len, fitting), default=0)
-    lines = [
-        f"  {set_cell_size(command, min(longest, room[command]))}  {shows}"
-        if command in fitting
-        else f"  {command}"
-        for command, shows in commands
-    ]
+    lengths = [cell_len(command) for command, _ in commands]
+    # A long command would push the words of all others to the edge: its own follow it.
+    column = max((length for length in lengths if length < 3 * width // 4), default=0)
+    lines = []
+    for (command, shows), length in zip(commands, lengths, strict=True):
+        full = f"  {command}{' ' * (column - length)}  {shows}".rstrip()
+        lines.append(full if cell_len(full) <= width else f"  {command}")
     return ["Next:", *lines]
