@@ -10,7 +10,7 @@
 --   accepted BIGINT: draft tokens accepted.
 --   acceptance_rate DOUBLE: accepted / drafts at a position, accepted / draft_tokens in the totals.
 --   mean_acceptance_length DOUBLE: tokens per draft with the bonus token; NULL at a position.
--- Limits: counters include tokens that max_tokens cuts off afterwards; no rows without vLLM's counters before
+-- Limits: counters include tokens that max_tokens cuts off afterwards; no rows without vLLM's three counters before
 --     and after, or where a counter fell (server restarted). SGLang has gauges only, which have no difference.
 
 WITH differences AS (
@@ -18,7 +18,7 @@ WITH differences AS (
         run,
         replace(replace(name, 'vllm:spec_decode_num_', ''), '_total', '') AS name,
         TRY_CAST(labels ->> 'position' AS INTEGER) AS position,
-        round(sum(CASE moment WHEN 'after' THEN value ELSE -value END))::BIGINT AS value
+        TRY_CAST(round(sum(CASE moment WHEN 'after' THEN value ELSE -value END)) AS BIGINT) AS value
     FROM counter
     WHERE name LIKE 'vllm:spec\_decode\_num\_%' ESCAPE '\'
     GROUP BY ALL
@@ -40,7 +40,7 @@ totals AS (
     FROM differences
     WHERE run IN (SELECT run FROM both_moments)
     GROUP BY run
-    HAVING min(value) >= 0 AND drafts > 0
+    HAVING min(value) >= 0 AND drafts > 0 AND draft_tokens >= 0 AND accepted >= 0
 )
 
 SELECT

@@ -115,6 +115,20 @@ def test_engines_of_one_server_are_added_up():
     assert con.execute("SELECT drafts, accepted FROM spec_decode").fetchall() == [(6, 6)]
 
 
+def test_counters_beyond_any_integer_break_no_query():
+    con = memory_database()
+    counters(con, "absurd", before=0, after=1e30)
+    assert con.execute("FROM spec_decode").fetchall() == []
+
+
+@pytest.mark.parametrize("missing", ["draft_tokens", "accepted_tokens"])
+def test_some_of_the_counters_give_no_acceptance(missing):
+    con = memory_database()
+    counters(con, "part", before=0, after=3)
+    con.execute(f"DELETE FROM counter WHERE name = 'vllm:spec_decode_num_{missing}_total'")
+    assert con.execute("FROM spec_decode").fetchall() == []
+
+
 def test_a_single_scrape_or_a_restarted_server_gives_no_acceptance():
     con = memory_database()
     counters(con, "single", after=4)

@@ -65,6 +65,12 @@ def test_labels_come_back_as_they_are(con, tmp_path):
     assert [json.loads(row[3]) for row in counters(con)] == [{"model": value}] * 2
 
 
+def test_values_that_no_counter_reaches_go_to_the_ledger(con, tmp_path):
+    read(con, tmp_path, {"before": "a 1\nb 2\n", "after": "a 1e30\nb -1e16\n"})
+    assert [row[2] for row in counters(con)] == ["a", "b"]
+    assert ledger(con) == [(1, "metrics value too large", 2, "a 1e30", True)]
+
+
 def test_buckets_and_values_that_are_no_numbers_are_left_out(con, tmp_path):
     text = 't_bucket{le="0.5"} 3\nt_bucket{le="+Inf"} 4\nt_sum 1\nt_count 4\nx NaN\ny +Inf\n'
     read(con, tmp_path, {"before": text, "after": text})

@@ -2,7 +2,8 @@
 
 Kept are all samples with a finite value but histogram buckets (`_bucket` with `le`): on vLLM 0.32
 they are 294 of 430 samples and no question needs them, `_sum` and `_count` stay. `_created` stays
-too: where it differs between the two texts the server was started again in between.
+too: where it differs between the two texts the server was started again in between. Values that
+no counter can have reached go to the ledger.
 """
 
 import json
@@ -24,17 +25,21 @@ Moment = Literal["before", "after"]
 MAX_BYTES = 16 * 1024 * 1024
 """Text beyond it is not read; vLLM's has 55 KB."""
 
+MAX_VALUE = 2.0**53
+"""A float that was counted up by one ends here; sums of larger ones would not fit a BIGINT."""
+
 _MOMENT = re.compile(r"(?<![a-z])(before|after)(?![a-z])", re.IGNORECASE)
 
 
 @dataclass(slots=True)
 class Samples:
-    """Samples of one text in its order, and the lines that are none."""
+    """Samples of one text in its order, and the lines that are none or have absurd values."""
 
     names: list[str] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
     bad_lines: list[str] = field(default_factory=list)
+    absurd_lines: list[str] = field(default_factory=list)
 
 
 def read_metrics(
@@ -49,6 +54,7 @@ def read_metrics(
         else:
             _note(con, run, file_id, "metrics without before or after", samples.names)
         _note(con, run, file_id, "metrics line not understood", samples.bad_lines)
+        _note(con, run, file_id, "metrics value too large", samples.absurd_lines)
 
 
 def parse(text: str) -> Samples:
@@ -75,7 +81,11 @@ def _parse_line(line: str, found: Samples) -> None:
         found.bad_lines.append(line)
         return
     is_bucket = sample.name.endswith("_bucket") and "le" in sample.labels
-    if math.isfinite(sample.value) and not is_bucket:
+    if is_bucket or not math.isfinite(sample.value):
+        return
+    if abs(sample.value) > MAX_VALUE:
+        found.absurd_lines.append(line)
+    else:
         found.names.append(sample.name)
         found.labels.append(json.dumps(sample.labels, ensure_ascii=False))
         found.values.append(sample.value)
