@@ -151,3 +151,45 @@ def test_on_cpu_the_innermost_op_that_works_is_the_activity(tmp_path):
     assert db.sql("SELECT start_ns, dur_ns, busy_ns FROM steps").fetchall() == [
         (trace.base_ns + 100_000, 100_000, 50_000)
     ]
+
+
+def test_correlation_zero_links_nothing(tmp_path):
+    trace = Trace()
+    for start in (100, 200):
+        trace.scope(STEP, start, 50)
+        trace.add("cuda_runtime", "cudaLaunchKernel", start + 5, 1, correlation=0)
+        trace.add("kernel", GEMM, start + 10, 5, 7, correlation=0, stream=7)
+    db = ingest(tmp_path, trace)
+    assert rows(db, "step, launch_ns, link") == [(None, None, "none")] * 2
+
+
+def test_of_several_calls_with_one_id_the_latest_before_counts(tmp_path):
+    trace = Trace()
+    for start in (100, 200, 300):
+        trace.scope(STEP, start, 50)
+        trace.add("cuda_runtime", "cudaLaunchKernel", start + 5, 1, correlation=9)
+        trace.add("kernel", GEMM, start + 10, 5, 7, correlation=9, stream=7)
+    trace.add("kernel", NORM, 50, 5, 7, correlation=9, stream=7)
+    db = ingest(tmp_path, trace)
+    assert rows(db, "step, launch_ns - start_ns, link") == [
+        (None, None, "none"),
+        (0, -5_000, "launch"),
+        (1, -5_000, "launch"),
+        (2, -5_000, "launch"),
+    ]
+    [(example,)] = db.sql(
+        "SELECT example FROM ingest_ledger WHERE starts_with(reason, 'correlation id of several')"
+    ).fetchall()
+    assert example.startswith("4 activities, such as ")
+
+
+def test_a_kernel_before_its_launch_gives_no_negative_delay(tmp_path):
+    trace = Trace().scope(STEP, 100, 50).run(GEMM, 120, 110, 5).run(GEMM, 125, 130, 5)
+    db = ingest(tmp_path, trace)
+    assert db.sql("SELECT launch_delay_ns FROM steps").fetchall() == [(5_000,)]
+
+
+def test_fewer_tokens_than_requests_are_no_drafts(tmp_path):
+    trace = Trace().scope("execute_context_0(0)_generation_5(1)", 100, 50).run(GEMM, 110, 120, 5)
+    db = ingest(tmp_path, trace)
+    assert db.sql("SELECT is_verify, n_draft_tokens FROM steps").fetchall() == [(False, 0)]

@@ -25,25 +25,41 @@ LEFT JOIN step_work USING (file_id, k)
 LEFT JOIN collected USING (file_id, k);
 
 CREATE TEMP TABLE shifted AS
-WITH reference AS (
-    SELECT DISTINCT ON (dp, stage) dp, stage, file_id AS ref_id, host_name AS ref_host
+WITH spelled AS (
+    SELECT
+        file_id, dp, stage, host_name, n,
+        md5(string_agg(coalesce(annotation, ''), chr(10) ORDER BY k)) AS spelling
     FROM sequence
+    GROUP BY ALL
+),
+reference AS (
+    SELECT DISTINCT ON (dp, stage)
+        dp, stage, file_id AS ref_id, host_name AS ref_host, spelling AS ref_spelling
+    FROM spelled
     ORDER BY dp, stage, n DESC, file_id
+),
+-- The reference itself, and on another host one that has all its steps, need no search.
+known AS (
+    SELECT file_id, ref_id, 0 AS shift
+    FROM spelled
+    JOIN reference USING (dp, stage)
+    WHERE file_id = ref_id OR (host_name IS DISTINCT FROM ref_host AND spelling = ref_spelling)
 ),
 member AS (
     SELECT sequence.*, ref_id, ref_host IS NOT DISTINCT FROM host_name AS is_same_host
     FROM sequence
     JOIN reference USING (dp, stage)
+    WHERE file_id NOT IN (SELECT file_id FROM known)
 ),
 -- Each step proposes the reference's steps before and after it, in both directions of looking back.
-proposed AS (
-    SELECT DISTINCT member.file_id, member.ref_id, ref.k + nudge - member.k AS shift
+vote AS (
+    SELECT member.file_id, member.ref_id, ref.k + nudge - member.k AS shift
     FROM member
     ASOF JOIN sequence AS ref ON member.ref_id = ref.file_id AND member.at_ns >= ref.at_ns
     CROSS JOIN (VALUES (0), (1)) AS nudges (nudge)
     WHERE is_same_host
-    UNION
-    SELECT DISTINCT pair.file_id, ref_id, pair.k - member.k - nudge
+    UNION ALL
+    SELECT pair.file_id, ref_id, pair.k - member.k - nudge
     FROM (
         SELECT members.file_id, ref.k, ref.at_ns
         FROM sequence AS ref
@@ -52,44 +68,58 @@ proposed AS (
     ASOF JOIN member ON pair.file_id = member.file_id AND pair.at_ns >= member.at_ns
     CROSS JOIN (VALUES (0), (1)) AS nudges (nudge)
     WHERE is_same_host
-    UNION
-    SELECT DISTINCT member.file_id, member.ref_id, ref.k - member.k
+),
+-- Scoring a shift costs a pass over the steps, so few are: the most proposed on one host, and
+-- between hosts what a start of profiling some steps apart can come to.
+proposed AS (
+    SELECT file_id, ref_id, shift
+    FROM vote
+    GROUP BY file_id, ref_id, shift
+    QUALIFY row_number() OVER (PARTITION BY file_id ORDER BY count(*) DESC, abs(shift), shift) <= 8
+    UNION ALL
+    SELECT DISTINCT file_id, ref_id, shift
     FROM member
-    JOIN sequence AS ref ON ref.file_id = ref_id
-    WHERE NOT is_same_host AND (ref.k = 0 OR member.k = 0)
+    CROSS JOIN (SELECT unnest(range(-64, 65)) AS shift)
+    WHERE NOT is_same_host
+),
+paired AS (
+    SELECT proposed.file_id, proposed.ref_id, shift, k + shift AS ref_k, member.* EXCLUDE (file_id, ref_id)
+    FROM proposed
+    JOIN member USING (file_id)
 ),
 scored AS (
     SELECT
-        proposed.file_id, shift, is_same_host,
-        shift = 0 AND member.n = ref.n AS is_whole,
-        2 * count(*) >= least(member.n, ref.n) AS is_half,
+        paired.file_id, shift, is_same_host,
+        2 * count(*) >= least(paired.n, ref.n) AS is_half,
         -- On one host a step without annotation contradicts nothing: the clock is enough.
         avg((
-            member.annotation IS NOT DISTINCT FROM ref.annotation
-            OR is_same_host AND (member.annotation IS NULL OR ref.annotation IS NULL)
+            paired.annotation IS NOT DISTINCT FROM ref.annotation
+            OR is_same_host AND (paired.annotation IS NULL OR ref.annotation IS NULL)
         )::INTEGER) AS agreement,
-        avg(abs(member.at_ns - ref.at_ns)) AS apart_ns,
+        avg(abs(paired.at_ns - ref.at_ns)) AS apart_ns,
         avg(coalesce(
-            member.collective_from_ns < ref.collective_until_ns
-            AND ref.collective_from_ns < member.collective_until_ns, false
+            paired.collective_from_ns < ref.collective_until_ns
+            AND ref.collective_from_ns < paired.collective_until_ns, false
         )::INTEGER) AS overlapping
-    FROM proposed
-    JOIN member ON member.file_id = proposed.file_id
-    JOIN sequence AS ref ON ref.file_id = proposed.ref_id AND ref.k = member.k + shift
-    GROUP BY proposed.file_id, shift, is_same_host, member.n, ref.n
+    FROM paired
+    JOIN sequence AS ref ON (ref.file_id, ref.k) = (paired.ref_id, ref_k)
+    GROUP BY paired.file_id, shift, is_same_host, paired.n, ref.n
 ),
 eligible AS (
     SELECT *, count(*) OVER (PARTITION BY file_id) AS choices
     FROM scored
     WHERE CASE WHEN is_same_host THEN agreement > 0.5 ELSE agreement = 1 AND is_half END
 )
-SELECT DISTINCT ON (file_id) file_id, shift
-FROM eligible
-WHERE is_same_host OR is_whole OR choices = 1 OR overlapping > 0.5
-ORDER BY
-    file_id, agreement DESC,
-    CASE WHEN is_same_host THEN apart_ns ELSE -overlapping - is_whole::INTEGER END,
-    shift;
+SELECT file_id, shift
+FROM known
+UNION ALL
+(
+    SELECT DISTINCT ON (file_id) file_id, shift
+    FROM eligible
+    WHERE is_same_host OR choices = 1 OR overlapping > 0.5
+    ORDER BY
+        file_id, agreement DESC, CASE WHEN is_same_host THEN apart_ns ELSE -overlapping END, shift
+);
 
 INSERT INTO ledger
 SELECT

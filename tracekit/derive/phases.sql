@@ -28,18 +28,14 @@ passed AS (
         min(start_ns) FILTER (value = 'draft') AS draft_start_ns,
         min(start_ns) FILTER (role = 'draft_extend') AS extend_start_ns
     FROM sglang_pass
-    JOIN host_step
-        ON sglang_pass.file_id = host_step.file_id
-        AND start_ns >= begin_ns AND start_ns < host_step.end_ns
+    ASOF JOIN host_step ON sglang_pass.file_id = host_step.file_id AND start_ns >= begin_ns
     GROUP BY ALL
 ),
 batch AS (
     SELECT host_step.file_id, k, max(host_scope.end_ns) AS batch_end_ns
     FROM host_scope
-    JOIN habit USING (file_id)
-    JOIN host_step
-        ON host_scope.file_id = host_step.file_id AND start_ns >= begin_ns
-        AND start_ns < host_step.end_ns
+    JOIN habit ON habit.file_id = host_scope.file_id
+    ASOF JOIN host_step ON host_scope.file_id = host_step.file_id AND start_ns >= begin_ns
     WHERE role = CASE WHEN habit = 'run_batch' THEN 'run_batch' ELSE 'execute' END
     GROUP BY ALL
 )

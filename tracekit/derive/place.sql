@@ -34,9 +34,8 @@ said AS (
         ) AS pass_name,
         arg_min(name, start_ns) FILTER (role = 'profiler_step') AS profiler_name,
         bool_or(contains(name, 'VERIFY')) FILTER (role = 'target_pass') AS has_verify_span
-    FROM cut
-    JOIN host_scope
-        ON host_scope.file_id = cut.file_id AND start_ns >= begin_ns AND start_ns < cut.end_ns
+    FROM host_scope
+    ASOF JOIN cut ON host_scope.file_id = cut.file_id AND start_ns >= begin_ns
     GROUP BY ALL
 ),
 read AS (

@@ -57,7 +57,7 @@ SELECT
     n_prefill_reqs, n_prefill_tokens, n_decode_reqs, n_decode_tokens,
     is_verify,
     CASE
-        WHEN n_decode_tokens IS NOT NULL THEN n_decode_tokens - n_decode_reqs
+        WHEN n_decode_tokens >= n_decode_reqs THEN n_decode_tokens - n_decode_reqs
         WHEN NOT is_verify THEN 0
     END,
     CASE WHEN n_prefill_reqs = 0 AND n_decode_tokens = n_decode_reqs THEN n_decode_reqs END,

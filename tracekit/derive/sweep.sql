@@ -99,6 +99,8 @@ delay AS (
         FROM attributed
         WHERE launch_ns IS NOT NULL AND k IS NOT NULL
         GROUP BY file_id, k, launch_id
+        -- Clocks that disagree can put a start before its launch; the ledger counts those.
+        HAVING delay_ns >= 0
     )
     GROUP BY ALL
 )
