@@ -16,8 +16,8 @@
 --   engines INTEGER[]: data-parallel engines measured.
 --   n_ranks BIGINT: ranks measured.
 --   n_ranks_expected INTEGER: ranks the engine ran with; NULL where unknown.
---   reqs_min INTEGER: fewest requests in a step; NULL where unknown.
---   reqs_max INTEGER: most requests in a step; NULL where unknown.
+--   reqs_min BIGINT: fewest requests in a step; NULL where unknown.
+--   reqs_max BIGINT: most requests in a step; NULL where unknown.
 --   is_verify BOOLEAN: true where some step checks drafts.
 --   step_ns DOUBLE: mean duration of a step, ranks reduced by the mean.
 --   step_p50_ns DOUBLE: median of it over steps.
@@ -79,7 +79,7 @@ units AS (
         any_value(kind) AS kind,
         NOT bool_and(is_complete) AS is_cut,
         bool_or(is_verify) AS is_verify,
-        max(coalesce(n_prefill_reqs, 0) + n_decode_reqs) AS n_reqs,
+        max(coalesce(n_prefill_reqs, 0)::BIGINT + n_decode_reqs) AS n_reqs,
         coalesce(max(n_decode_reqs), 1) AS n_streams,
         max(n_emitted_tokens) AS n_emitted,
         max(expected_tokens) AS n_expected,

@@ -5,7 +5,6 @@
 -- Params:
 --   $run VARCHAR: run to read.
 --   $category VARCHAR = NULL: only this category.
---   $unknown_first BOOLEAN = false: names of category unknown before all others.
 --   $top INTEGER = NULL: names to list; NULL = all.
 -- Columns:
 --   name VARCHAR: name exactly as in the trace; NULL in the row of the rest.
@@ -31,7 +30,7 @@ WITH shares AS (
 ranked AS (
     SELECT
         *,
-        row_number() OVER (ORDER BY $unknown_first AND category = 'unknown' DESC, sum_ns DESC, name) AS place
+        row_number() OVER (ORDER BY sum_ns DESC, name) AS place
     FROM shares
     WHERE $category IS NULL OR category = $category
 ),

@@ -14,8 +14,8 @@
 --   is_verify BOOLEAN: true where it checks drafts.
 --   is_complete BOOLEAN: true where no rank's window cuts it.
 --   n_ranks BIGINT: ranks that have it.
---   n_reqs INTEGER: requests; NULL where unknown.
---   n_tokens INTEGER: tokens scheduled, drafts included; NULL where unknown.
+--   n_reqs BIGINT: requests; NULL where unknown.
+--   n_tokens BIGINT: tokens scheduled, drafts included; NULL where unknown.
 --   n_draft_tokens INTEGER: draft tokens it checks; NULL where unknown.
 --   dur_ns DOUBLE: duration on the device; NULL without device work.
 --   busy_share DOUBLE: busy time / duration.
@@ -51,8 +51,8 @@ SELECT
     bool_or(is_verify) AS is_verify,
     bool_and(is_complete) AS is_complete,
     count(*) AS n_ranks,
-    max(coalesce(n_prefill_reqs, 0) + n_decode_reqs)::INTEGER AS n_reqs,
-    max(coalesce(n_prefill_tokens, 0) + n_decode_tokens)::INTEGER AS n_tokens,
+    max(coalesce(n_prefill_reqs, 0)::BIGINT + n_decode_reqs) AS n_reqs,
+    max(coalesce(n_prefill_tokens, 0)::BIGINT + n_decode_tokens) AS n_tokens,
     max(n_draft_tokens) AS n_draft_tokens,
     avg(dur_ns) AS dur_ns,
     avg(busy_ns) / nullif(avg(dur_ns), 0) AS busy_share,

@@ -62,11 +62,6 @@ def test_what_there_is_to_choose_from_holds_ranks_without_steps_too():
     assert rows(con, "engine_list", run="r") == [(0, [0, 1], [2, 4]), (1, [0], [])]
 
 
-def test_unknown_names_can_come_first(con):
-    found = dicts(con, "kernels", run="baseline", unknown_first=True)
-    assert found[0]["name"] == "mystery_kernel"
-
-
 def test_shares_of_one_category_are_still_of_the_run(con):
     (row,) = dicts(con, "kernels", run="baseline", category="moe_gemm")
     assert row["share"] == 500 / 1260
@@ -121,3 +116,16 @@ def test_losses_leave_out_kinds_that_are_not_needed(con):
     assert rows(con, "losses", run="baseline") == [
         ("rank1.json", "negative duration", 2, 100, "{}")
     ]
+
+
+def test_counts_of_a_step_may_be_as_large_as_an_annotation_can_write():
+    con = memory_database()
+    most = 2**31 - 1
+    counts = {"n_prefill_reqs": most, "n_prefill_tokens": most}
+    add(con, "run", "r", engine="vllm")
+    step = {"step": 0, "rank": 0, "kind": "mixed", "dur_ns": 9, "busy_ns": 8, "idle_ns": 1}
+    add(con, "step", "r", **step, **counts, n_decode_reqs=1, n_decode_tokens=1)
+    (row,) = dicts(con, "step_list", run="r")
+    assert (row["n_reqs"], row["n_tokens"]) == (most + 1, most + 1)
+    (headline,) = dicts(con, "breakdown_headline", run="r")
+    assert headline["reqs_max"] == most + 1
