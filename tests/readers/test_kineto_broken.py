@@ -113,6 +113,7 @@ def test_lists_of_objects_survive_beside_a_broken_event(read):
         ({"name": None}, "no name"),
         ({"ts": 1e30}, "time out of range"),
         ({"dur": 1e30}, "time out of range"),
+        ({"dur": 86_400_000_001}, "time out of range"),
         ({"cat": "mtia_ccp_events"}, "unknown category"),
         ({"cat": None}, "unknown category"),
         ({"ph": "B"}, "unknown phase"),
@@ -125,6 +126,13 @@ def test_an_event_that_means_nothing_is_skipped_with_its_reason(read, fields, re
     assert staged.names() == ["k1", "k999"]
     assert staged.ledger() == {reason: (1, True)}
     assert staged.example(reason)
+
+
+def test_sums_of_many_of_the_longest_durations_fit(read):
+    day = b'{"ph":"X","cat":"kernel","name":"day","tid":7,"ts":4000000000000000,"dur":86400000000}'
+    staged = read(trace(*[day] * 5000))
+    assert staged.rows("SELECT sum(dur_ns)::BIGINT FROM kept") == [(5000 * 86_400 * 10**9,)]
+    assert staged.rows("SELECT (100000 * max(dur_ns::HUGEINT))::BIGINT FROM kept")
 
 
 @pytest.mark.parametrize("element", [b"3", b"null", b"[1]", b'"text"'])

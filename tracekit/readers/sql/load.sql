@@ -14,8 +14,9 @@ named AS (
             WHEN ph IN ('i', 'I', 'R') THEN 'instant'
             WHEN ph = 'C' THEN 'counter'
         END AS unneeded,
-        -- so that no sum of times leaves BIGINT
-        abs(ts) <= 4000000000000000 AND dur BETWEEN 0 AND 1000000000000000 AS is_in_range
+        -- A duration is a day at most: BIGINT holds the sum of 100 000 of those in ns. A start is
+        -- within 127 years of 1970, so that base, start and duration fit as well.
+        abs(ts) <= 4000000000000000 AND dur BETWEEN 0 AND 86400000000 AS is_in_range
     FROM raw
     LEFT JOIN category USING (cat)
 ),
