@@ -112,6 +112,7 @@ def _read(
     con: duckdb.DuckDBPyConnection, run: str, file: TraceFile, scratch: Path, meter: _Meter
 ) -> _Read:
     accountant = Accountant(con, run, file.file_id)
+    size = file.path.stat().st_size  # now: nobody needs the name once the file is open
     with opened(file.path, file.shown, scratch) as plain:
         start = find_start(plain)
         early_base = _base(plain, metadata(start.members or b"", b"")[0])
@@ -127,7 +128,6 @@ def _read(
         _refuse_other_json(plain, start, account)
         for reason, example in _doubts(plain, lanes, end, is_whole):
             accountant.doubt(reason, example)
-    size = file.path.stat().st_size
     meter.close(size)
     return _Read(file, size, members, account)
 

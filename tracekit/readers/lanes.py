@@ -78,7 +78,10 @@ class Lanes:
         values = {"slices": [self._slices.url(part) for part in batch]}
         try:
             self._insert(source, values)
-        except _UNREADABLE:
+        except duckdb.Error as error:
+            self._plain.check()
+            if not isinstance(error, _UNREADABLE):
+                raise
             return False
         if source is self._lenient:
             self._count_untyped(source, values)

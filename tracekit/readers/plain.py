@@ -52,13 +52,24 @@ class Plain:
             return self._size >= offset
 
     def read(self, start: int, end: int) -> bytes:
-        """Bytes start..end; fewer only where the file ends."""
+        """Bytes start..end; fewer only where the file ends.
+
+        Raises TraceFormatError where it ends before it did when it was opened.
+        """
         self.reaches(end)
         parts = []
         while start < end and (part := os.pread(self._fd, end - start, start)):
             parts.append(part)
             start += len(part)
+        if start < min(end, self._size):
+            self._error = changed(self.shown)
+            self.check()
         return b"".join(parts)
+
+    def check(self) -> None:
+        """Raise what has been found wrong; DuckDB hides what a read raises within a query."""
+        if self._error:
+            raise self._error
 
     def on_disk(self, offset: int) -> int:
         """About how many bytes on disk hold what is before `offset`."""
@@ -81,26 +92,42 @@ class Plain:
             self._grown.notify_all()
 
 
+def changed(shown: str) -> TraceFormatError:
+    """Error for a trace that is not what it was when it was opened."""
+    return TraceFormatError(f"{shown}: changed while it was read; copy it again")
+
+
 @contextmanager
 def opened(path: Path, shown: str, scratch: Path) -> Iterator[Plain]:
     """The trace as a plain file; .gz and .zst, told by content, are inflated into `scratch`.
 
     A thread inflates while the caller reads what is there already.
+    Raises TraceFormatError at the end where the size on disk is another by then.
     """
     with path.open("rb") as file:
-        magic = file.read(4)
-        file.seek(0)
-        if magic.startswith(_GZIP):
-            chunks = _gunzipped(file)
-        elif magic == _ZSTD:
-            chunks = _unzstd(file)
-        else:
-            yield Plain(file.fileno(), shown, os.fstat(file.fileno()).st_size, is_whole=True)
-            return
-        with (scratch / "inflated.json").open("w+b") as target:
-            Path(target.name).unlink()  # the open file lives on, and no crash leaves it behind
-            with _Inflater(file, chunks, target, shown) as plain:
-                yield plain
+        size = os.fstat(file.fileno()).st_size
+        with _plain_of(file, shown, scratch) as plain:
+            yield plain
+        if os.fstat(file.fileno()).st_size != size:
+            raise changed(shown)
+
+
+@contextmanager
+def _plain_of(file: BinaryIO, shown: str, scratch: Path) -> Iterator[Plain]:
+    magic = file.read(4)
+    file.seek(0)
+    if magic.startswith(_GZIP):
+        chunks = _gunzipped(file)
+    elif magic == _ZSTD:
+        chunks = _unzstd(file)
+    else:
+        size = os.fstat(file.fileno()).st_size
+        yield Plain(file.fileno(), shown, size, is_whole=True)
+        return
+    with (scratch / "inflated.json").open("w+b") as target:
+        Path(target.name).unlink()  # the open file lives on, and no crash leaves it behind
+        with _Inflater(file, chunks, target, shown) as plain:
+            yield plain
 
 
 class _Inflater:
