@@ -20,10 +20,18 @@ from tracekit.readers.statements import statement
 _SALVAGE_BYTES = 4 << 20
 """Part of a slice that is taken apart in Python at a time."""
 
+_SHOWN_BYTES = 200
+"""Of an event too long to be read."""
+
 _OF_2021 = re.compile(rb'"cat"\s*:\s*"(?:Operator|Runtime|Kernel|Memcpy|Memset)"')
 """Files in which `External id` is spelled in two ways: the lenient lane alone knows both."""
 
-_UNREADABLE = (duckdb.InvalidInputException, duckdb.ConversionException, duckdb.OutOfRangeException)
+_UNREADABLE = (
+    duckdb.InvalidInputException,
+    duckdb.ConversionException,
+    duckdb.OutOfRangeException,
+    duckdb.OutOfMemoryException,  # of an event of megabytes: the last lane tells it from others
+)
 
 
 @dataclass(slots=True)
@@ -62,16 +70,20 @@ class Lanes:
 
     def load(self, batch: Sequence[Slice]) -> None:
         """Load some slices at once, on several threads."""
+        self._lose_long([part for part in batch if part.is_too_long])
+        usual = [part for part in batch if not part.is_too_long]
         self._con.register_filesystem(self._slices)
         try:
-            if not any(self._took(lane, batch) for lane in self._lanes):
-                self._load_apart(batch)
+            if usual and not any(self._took(lane, usual) for lane in self._lanes):
+                self._load_apart(usual)
         finally:
             self._con.unregister_filesystem(PROTOCOL)
 
     def _load_apart(self, batch: Sequence[Slice]) -> None:
         for part in (small for large in batch for small in cut(self._plain, large, _SALVAGE_BYTES)):
-            if not self._took(self._lenient, [part]):
+            if part.is_too_long:
+                self._lose_long([part])
+            elif not self._took(self._lenient, [part]):
                 self._salvage(part)
 
     def _took(self, source: str, batch: Sequence[Slice]) -> bool:
@@ -99,15 +111,41 @@ class Lanes:
 
     def _salvage(self, part: Slice) -> None:
         pieces = pieces_of(self._plain.read(part.start, part.end), part.start)
+        try:
+            self._take(pieces)
+        except duckdb.OutOfMemoryException:
+            if part.end - part.start < _SALVAGE_BYTES:
+                raise
+            for piece in pieces:
+                self._take_alone(piece)
+
+    def _take_alone(self, piece: Piece) -> None:
+        try:
+            self._take([piece])
+        except duckdb.OutOfMemoryException:
+            if len(piece.data) < _SALVAGE_BYTES:
+                raise
+            self._lose("event too long", [piece])
+
+    def _take(self, pieces: Sequence[Piece]) -> None:
         events = list(events_of(pieces, self._valid(pieces)))
         texts = [event.text for event in events if event.text is not None]
-        lost = [event.piece.shown() for event in events if event.text is None]
+        self._insert(statement("piecewise"), {"texts": texts})
+        self._count_untyped(statement("piecewise"), {"texts": texts})
+        self._lose("not JSON", [event.piece for event in events if event.text is None])
         for event in events:
             if event.text is not None and event.is_repaired:
                 self.repaired.add(1, event.piece.shown())
-        self._insert(statement("piecewise"), {"texts": texts})
-        self._count_untyped(statement("piecewise"), {"texts": texts})
-        self._con.execute(statement("lost"), {"file_id": self._common["file_id"], "examples": lost})
+
+    def _lose_long(self, parts: Sequence[Slice]) -> None:
+        shown = [self._plain.read(part.start, part.start + _SHOWN_BYTES) for part in parts]
+        pieces = [Piece(part.start, data, None) for part, data in zip(parts, shown, strict=True)]
+        self._lose("event too long", pieces)
+
+    def _lose(self, reason: str, pieces: Sequence[Piece]) -> None:
+        examples = [piece.shown() for piece in pieces]
+        values = {"file_id": self._common["file_id"], "reason": reason, "examples": examples}
+        self._con.execute(statement("lost"), values)
 
     def _valid(self, pieces: Sequence[Piece]) -> list[bool]:
         texts = [piece.text for piece in pieces]

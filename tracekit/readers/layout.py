@@ -10,7 +10,7 @@ from tracekit.readers.metadata import members
 from tracekit.readers.plain import Plain
 
 HOLD_BYTES = 32 << 20
-"""Most that the members before the events, or those after them, may take."""
+"""Within this of either end of the file the events are expected to begin and to end."""
 
 _HEAD_BYTES = 1 << 20
 _TAIL_BYTES = 1 << 18
@@ -67,10 +67,23 @@ def find_end(plain: Plain, position: int, *, is_object: bool) -> End:
     """Find the end of the events; at `position` is an event, or the end itself."""
     first, text = _tail(plain, position)
     last = _last_event(text)
+    if not last and first > position and (end := _end_after(plain, position, text)):
+        return end
     bracket = _bracket_after(text, last, _CLOSING if is_object else _FINAL)
     behind = len(text[:bracket].rstrip(_SPACE + ","))
     rest = text[last:] if bracket is None else text[bracket + 1 :]
     return End(first + behind, rest.encode("latin-1"), is_closed=bracket is not None)
+
+
+def _end_after(plain: Plain, position: int, tail: str) -> End | None:
+    """End of the events where the one at `position` is the last, and long members follow."""
+    text = plain.read(position, position + HOLD_BYTES).decode("latin-1")
+    _, end = decoded(text, 0)
+    bracket = _NEXT_BRACKET.match(text, end) if end >= 0 else None
+    if bracket is None:
+        return None
+    rest = text[bracket.end() :] + tail  # too long to be taken for whole members
+    return End(position + end, rest.encode("latin-1"), is_closed=True)
 
 
 def _refused(plain: Plain, byte: int, what: str, remedy: str) -> TraceFormatError:
@@ -107,12 +120,24 @@ def _events_key(data: bytes, lead: int) -> re.Match[bytes] | None:
 def _tail(plain: Plain, position: int) -> tuple[int, str]:
     """End of the file from some event on, one character per byte, and where it begins."""
     size = _TAIL_BYTES
+    end = _end_of_text(plain, position)
     while True:
-        first = max(position, plain.size - size)
-        text = plain.read(first, plain.size).decode("latin-1")
+        first = max(position, end - size)
+        text = plain.read(first, end).decode("latin-1")
         if first == position or size >= HOLD_BYTES or _last_event(text):
             return first, text
         size *= 4
+
+
+def _end_of_text(plain: Plain, position: int) -> int:
+    """Where the white space begins that ends the file."""
+    end = plain.size
+    while end > position:
+        first = max(position, end - _HEAD_BYTES)
+        if data := plain.read(first, end).rstrip():
+            return first + len(data)
+        end = first
+    return position
 
 
 def _last_event(text: str) -> int:

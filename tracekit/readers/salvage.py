@@ -17,6 +17,7 @@ _NO_NUMBER = re.compile(r"(:\s*)(?:N/A|-?inf|-?nan)(?=\s*[,}])")  # pytorch/kine
 _DECODER = json.JSONDecoder(strict=False, parse_float=str)  # as text a time keeps every digit
 _ENDS = re.compile(r"[\s,]*(?:\]|$)")  # with its piece, or with the array
 _MAX_JOINED = 16
+_MAX_REPAIRED_BYTES = 8 << 20  # as Python's objects, JSON takes up to thirty times as much
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,8 @@ def _decoded(pieces: Sequence[Piece]) -> tuple[str | None, int]:
     """First event of `pieces` and how many of them it takes; None and 1 where it is lost."""
     text = ""
     for taken, piece in enumerate(pieces, start=1):
+        if len(text) + len(piece.data) > _MAX_REPAIRED_BYTES:
+            break
         text += ("," if text else "") + _mended(piece.data.decode("utf-8", "replace"))
         try:
             event, end = _DECODER.raw_decode(text)

@@ -16,10 +16,14 @@ _READ_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Bytes start..end of a plain file: whole events and the commas between them."""
+    """Bytes start..end of a plain file: whole events and the commas between them.
+
+    `is_too_long` marks a single event that is longer than any that is read.
+    """
 
     start: int
     end: int
+    is_too_long: bool = False
 
 
 class SliceFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no types
