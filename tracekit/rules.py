@@ -1,6 +1,8 @@
 """Rules of the taxonomy as data: read from TOML, checked, not applied (tracekit.taxonomy does)."""
 
 import csv
+import os
+import stat
 import tomllib
 from dataclasses import dataclass
 from functools import cache
@@ -12,6 +14,9 @@ from tracekit.errors import TaxonomyError
 
 RULES_FILE = "taxonomy.toml"
 NAMES_FILE = "taxonomy_names.tsv"
+
+MAX_BYTES = 4_000_000
+"""Of a user's file of rules."""
 
 _RULE_KEYS = {"category", "impl", "pattern", "examples", "source"}
 
@@ -55,12 +60,19 @@ def read_rules(path: Path) -> list[Rule]:
         TaxonomyError: unreadable file, bad TOML, or a rule that lacks or misspells something.
     """
     try:
+        _refuse_stream(path.stat(), path)
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise TaxonomyError(f"{path}: {error.strerror}; name a readable file of rules") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise TaxonomyError(f"{path}: not TOML: {error}; see docs/taxonomy.md") from error
     return _rules(document, path.name)
+
+
+def _refuse_stream(status: os.stat_result, path: Path) -> None:
+    """Refuse what would take for ever to read: a device, a pipe, a trace given by mistake."""
+    if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
+        raise TaxonomyError(f"{path}: not a file of at most 4 MB; name a file of rules")
 
 
 def find_rule(label: str) -> Rule | None:

@@ -1,3 +1,4 @@
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -271,6 +272,16 @@ def test_faulty_user_rules_name_file_rule_and_fault(con, tmp_path, text, fault):
 def test_missing_user_file_is_named(tmp_path):
     with pytest.raises(TaxonomyError, match="absent.toml"):
         read_rules(tmp_path / "absent.toml")
+
+
+def test_a_pipe_a_device_or_a_trace_is_no_file_of_rules(tmp_path):
+    pipe, trace = tmp_path / "pipe", tmp_path / "trace.json"
+    os.mkfifo(pipe)
+    trace.touch()
+    os.truncate(trace, 5_000_000)
+    for path in (pipe, trace, Path("/dev/zero"), tmp_path):
+        with pytest.raises(TaxonomyError, match="not a file of at most 4 MB"):
+            read_rules(path)
 
 
 def test_binary_user_file_is_refused(tmp_path):
