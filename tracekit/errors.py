@@ -10,10 +10,13 @@ TracekitError
 
 A message is one line, `place: what is wrong; what to do`, for example
 `rank0.json.gz: byte 81233: the file ends inside an event; collect it again`.
-Exit codes of the command: 0 ok, 1 (`TracekitError.exit_code`), 2 wrong usage (click's own).
+Exit codes of the command: 0 ok, 1 (`TracekitError.exit_code`), 2 wrong usage (click's own),
+130 Ctrl-C.
 """
 
 from typing import ClassVar
+
+_INTERRUPTS = ("Query interrupted", "INTERRUPT Error", "KeyboardInterrupt")
 
 
 class TracekitError(Exception):
@@ -48,6 +51,12 @@ class QueryError(TracekitError):
 
 class TaxonomyError(TracekitError):
     """A rule file that is malformed or contradicts itself."""
+
+
+def is_interrupt(error: Exception) -> bool:
+    """Whether Ctrl-C is behind an error: DuckDB tells of it by errors of its own."""
+    lines = map(str.strip, Exception.__str__(error).splitlines())
+    return any(line.startswith(_INTERRUPTS) for line in lines)
 
 
 def _printable(character: str) -> str:

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -12,9 +11,21 @@ from pathlib import Path
 import duckdb
 
 from tracekit import schema
-from tracekit.errors import StoreError
+from tracekit.errors import StoreError, is_interrupt
 from tracekit.limits import DEFAULT_MEMORY
 from tracekit.lock import locked, try_lock
+from tracekit.place import (
+    NO_NETWORK,
+    InUse,
+    Settings,
+    attach,
+    fold_wal,
+    is_database,
+    is_of_store,
+    line,
+    resolve,
+    wal,
+)
 
 STORAGE_VERSION = "v1.2.0"
 """Oldest storage format that holds what we write; duckdb 1.2 and later open it."""
@@ -22,11 +33,6 @@ STORAGE_VERSION = "v1.2.0"
 InstallViews = Callable[[duckdb.DuckDBPyConnection], None]
 """Creates the views, with their comments, in the current database of a connection."""
 
-_Settings = dict[str, str | bool | int | float | list[str]]
-_NO_NETWORK: _Settings = {
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-}
 _SUFFIX = ".ingest"
 
 
@@ -49,10 +55,10 @@ def open_readonly(db: str | os.PathLike[str]) -> duckdb.DuckDBPyConnection:
         StoreError: there is no such file, it is no database of tracekit's, or somebody writes it.
         SchemaVersionError: another version of tracekit made it.
     """
-    target = _resolve(db)
-    if not _is_database(target):
+    target = resolve(db)
+    if not is_database(target):
         raise StoreError(f"{db}: no such database; make it with `tracekit ingest PATH --db {db}`")
-    return _attach(target, str(db))
+    return attach(target, str(db))
 
 
 @contextmanager
@@ -73,7 +79,7 @@ def building(
         StoreError: `run` is there and not `replace`, or `db` cannot be read or written.
         SchemaVersionError: another version of tracekit made `db`.
     """
-    target = _resolve(db)
+    target = resolve(db)
     with _told(target), _scratch_folder(target, run, replace) as folder:
         con = _connect_scratch(folder, memory)
         try:
@@ -87,8 +93,11 @@ def building(
 
 
 def _connect_scratch(folder: Path, memory: str) -> duckdb.DuckDBPyConnection:
-    settings: _Settings = {
-        **_NO_NETWORK,
+    bad = f"--memory {memory}: not an amount; write 500MB or 2GB"
+    if "-" in memory:  # DuckDB takes a negative one as no limit
+        raise StoreError(bad)
+    settings: Settings = {
+        **NO_NETWORK,
         "memory_limit": memory,
         "temp_directory": str(folder / "spill"),
         "storage_compatibility_version": STORAGE_VERSION,
@@ -96,7 +105,7 @@ def _connect_scratch(folder: Path, memory: str) -> duckdb.DuckDBPyConnection:
     try:
         return duckdb.connect(str(folder / "scratch.duckdb"), config=settings)
     except (duckdb.ParserException, duckdb.InvalidInputException) as error:
-        raise StoreError(f"--memory {memory}: not an amount; write 500MB or 2GB") from error
+        raise StoreError(bad) from error
 
 
 @contextmanager
@@ -133,13 +142,13 @@ def _remove_if_dead(folder: Path) -> None:
 
 
 def _refuse_early(target: Path, folder: Path, run: str, replace: bool) -> None:
-    if not _is_database(target):
+    if not is_database(target):
         return
-    _fold_wal(target)
+    fold_wal(target)
     try:
-        con = _attach(target, str(target))
-    except _InUse:  # somebody has it open for writing: a copy needs no lock
-        con = _attach(Path(shutil.copyfile(target, folder / "seen.duckdb")), str(target))
+        con = attach(target, str(target))
+    except InUse:  # somebody has it open for writing: a copy needs no lock
+        con = attach(Path(shutil.copyfile(target, folder / "seen.duckdb")), str(target))
     try:
         _refuse_run(con, target, run, replace)
     finally:
@@ -164,13 +173,13 @@ def _finish(
     install_views: InstallViews,
 ) -> Path:
     """Complete database file in `folder`: the scratch itself, or the target's copy with the run."""
-    if not _is_database(target):
-        _wal(target).unlink(missing_ok=True)  # of a file that was removed
+    if not is_database(target):
+        wal(target).unlink(missing_ok=True)  # of a file that was removed
         install_views(con)
         con.execute("CHECKPOINT")  # closing would checkpoint too, but keep quiet about a full disk
         con.close()
         return folder / "scratch.duckdb"
-    _fold_wal(target)
+    fold_wal(target)
     merged = Path(shutil.copy(target, folder / "merged.duckdb"))
     con.execute("ATTACH ? AS merged", [str(merged)])
     con.execute("USE merged")
@@ -205,73 +214,6 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def _fold_wal(target: Path) -> None:
-    """Let DuckDB fold changes that a crashed or living writer left beside the target."""
-    if not _wal(target).exists():
-        return
-    with suppress(duckdb.IOException, duckdb.ConnectionException):
-        duckdb.connect(str(target)).close()
-    if _wal(target).exists():
-        raise StoreError(f"{target}: another program is writing to it; close that, then try again")
-
-
-class _InUse(StoreError):
-    """Somebody has the file open for writing."""
-
-
-def _attach(path: Path, place: str) -> duckdb.DuckDBPyConnection:
-    con = duckdb.connect(":memory:", config=_NO_NETWORK)
-    try:
-        con.execute("ATTACH ? AS tracekit (READ_ONLY)", [str(path)])
-        con.execute("USE tracekit")
-        schema.check(con, place)
-    except duckdb.Error as error:
-        con.close()
-        raise _cannot_open(place, error) from error
-    except StoreError:
-        con.close()
-        raise
-    return con
-
-
-def _cannot_open(place: str, error: duckdb.Error) -> StoreError:
-    if isinstance(error, duckdb.ResourceInUseException) or "Could not set lock" in str(error):
-        return _InUse(f"{place}: open for writing elsewhere; close it there ({_line(error)})")
-    return StoreError(
-        f"{place}: cannot be opened ({_line(error)}); remove it or choose another with --db"
-    )
-
-
-def _is_database(target: Path) -> bool:
-    """Whether something to read is at `target`; an empty file counts as nothing there."""
-    if not target.exists():
-        return False
-    status = target.stat()
-    if not stat.S_ISREG(status.st_mode):
-        raise StoreError(f"{target}: not a regular file; choose another with --db")
-    if status.st_size == 0:
-        return False
-    with target.open("rb") as file:
-        if file.read(12)[8:] != b"DUCK":
-            raise StoreError(f"{target}: not a DuckDB database; choose another file with --db")
-    return True
-
-
-def _resolve(db: str | os.PathLike[str]) -> Path:
-    """The file that a rename has to replace: behind links, in a folder that exists."""
-    try:
-        target = Path(db).resolve()
-    except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a NUL
-        raise StoreError(f"{db}: not a usable path; choose another file with --db") from error
-    if not target.parent.is_dir():
-        raise StoreError(f"{db}: there is no folder {target.parent}; make it first")
-    return target
-
-
-def _wal(target: Path) -> Path:
-    return target.with_name(f"{target.name}.wal")
-
-
 def _lock_path(target: Path) -> Path:
     return target.with_name(f".{target.name}.lock")
 
@@ -282,15 +224,15 @@ def _told(target: Path, also: type[duckdb.Error] = duckdb.IOException) -> Iterat
     try:
         yield
     except duckdb.OutOfMemoryException as error:
-        raise StoreError(f"{target}: out of memory; raise --memory ({_line(error)})") from error
-    except (duckdb.IOException, duckdb.FatalException, also) as error:
+        raise StoreError(f"{target}: out of memory; raise --memory ({line(error)})") from error
+    except duckdb.Error as error:
+        if is_interrupt(error):
+            raise KeyboardInterrupt from error
+        if not (isinstance(error, also) or is_of_store(error)):
+            raise
         raise StoreError(
-            f"{target}: cannot be written ({_line(error)}); free space or choose another with --db"
+            f"{target}: cannot be written ({line(error)}); free space or choose another with --db"
         ) from error
     except OSError as error:
         place = error.filename or target
         raise StoreError(f"{place}: cannot be read or written: {error.strerror}") from error
-
-
-def _line(error: duckdb.Error) -> str:
-    return str(error).splitlines()[0]

@@ -1,5 +1,7 @@
 import os
 import resource
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
@@ -30,10 +32,67 @@ def test_too_little_memory_says_what_to_raise(db):
     assert files(db.parent) == []
 
 
-@pytest.mark.parametrize("memory", ["lots", "", "12"])
+@pytest.mark.parametrize("memory", ["lots", "", "12", "-1", "-5MB"])
 def test_amount_of_memory_that_is_none_is_refused(db, memory):
     with pytest.raises(StoreError, match="not an amount; write 500MB"):
         ingest(db, "baseline", memory=memory)
+
+
+def test_full_disk_at_a_commit_is_told_like_any_other(db):
+    text = "TransactionContext Error: Failed to commit: Could not write: No space left on device"
+
+    def fail():
+        raise duckdb.TransactionException(text)
+
+    with pytest.raises(StoreError, match="cannot be written .*free space"):
+        ingest(db, "baseline", wait=fail)
+
+
+@pytest.mark.parametrize("error", [duckdb.IOException, duckdb.InterruptException])
+def test_an_interrupted_query_is_no_error_of_the_store(db, error):
+    def interrupt():
+        raise error("INTERRUPT Error: Interrupted!")
+
+    with pytest.raises(KeyboardInterrupt):
+        ingest(db, "baseline", wait=interrupt)
+    assert files(db.parent) == []
+
+
+def make_orphan(db):
+    """Changes of another database."""
+    other = db.with_name("other.duckdb")
+    code = (
+        "import duckdb, os, sys; con = duckdb.connect(sys.argv[1]); "
+        "con.execute('CREATE TABLE note AS SELECT 1 AS x'); os._exit(1)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(other)], check=False)
+    return other.with_name("other.duckdb.wal").read_bytes()
+
+
+@pytest.mark.parametrize("content", [lambda db: b"garbage" * 100, make_orphan])
+def test_a_log_that_is_not_of_the_database_is_named(db, content):
+    ingest(db, "baseline")
+    wal = db.with_name("tracekit.duckdb.wal")
+    wal.write_bytes(content(db))
+    with pytest.raises(StoreError, match=r"^\S+\.wal: cannot be used .*; move it away"):
+        ingest(db, "eagle3")
+    wal.unlink()
+    ingest(db, "eagle3")
+
+
+def test_a_reader_names_a_log_that_is_not_of_the_database(db):
+    ingest(db, "baseline")
+    db.with_name("tracekit.duckdb.wal").write_bytes(make_orphan(db))
+    with pytest.raises(StoreError, match=r"^\S+\.wal: cannot be used .*; move it away"):
+        store.open_readonly(db)
+
+
+def test_a_log_beside_a_database_in_use_is_the_users_of_it(db):
+    ingest(db, "baseline")
+    with holding(db):
+        db.with_name("tracekit.duckdb.wal").write_bytes(b"changes")
+        with pytest.raises(StoreError, match="another program is writing to it"):
+            ingest(db, "eagle3")
 
 
 def spoil(db):
@@ -105,6 +164,7 @@ def test_missing_database_says_how_to_make_it(db):
         ("a\0b", "not a usable path"),
         ("loop/x.duckdb", "not a usable path"),
         ("x" * 300, "File name too long"),
+        ("\udcff/x.duckdb", "not a usable path"),
     ],
 )
 def test_unusable_path_is_refused(tmp_path, path, message):
