@@ -12,8 +12,9 @@ import duckdb
 from tracekit import queries, store
 from tracekit.database import Database, Result, default_database
 from tracekit.derive import derive
-from tracekit.errors import TraceFormatError
+from tracekit.errors import RunError, TraceFormatError, is_interrupt
 from tracekit.limits import DEFAULT_MEMORY
+from tracekit.place import is_of_store, line
 from tracekit.readers import context, kineto, prometheus
 from tracekit.run import RunInput, discover
 from tracekit.taxonomy import classify, load_collective_categories, load_no_work
@@ -77,6 +78,8 @@ def ingest(
             database then; those before it, with `each`, are.
     """
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    if "" in given:
+        raise RunError("'': an empty path; write . for the current folder")
     target = default_database(db)
     rules = None if taxonomy is None else Path(taxonomy)
     summaries = []
@@ -118,12 +121,13 @@ def _told(inputs: RunInput) -> Iterator[None]:
     """Say in one line what DuckDB cannot do with a trace; of files and memory the store tells."""
     try:
         yield
-    except (duckdb.IOException, duckdb.OutOfMemoryException, duckdb.FatalException):
-        raise
     except duckdb.Error as error:
-        said = str(error).splitlines()[0]
+        if is_interrupt(error):
+            raise KeyboardInterrupt from error
+        if is_of_store(error):
+            raise
         raise TraceFormatError(
-            f"{inputs.source}: cannot be analysed ({said}); please report it with the trace"
+            f"{inputs.source}: cannot be analysed ({line(error)}); please report it with the trace"
         ) from error
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from tracekit import queries, store
-from tracekit.errors import QueryError, RunError
+from tracekit.errors import QueryError, RunError, is_interrupt
 from tracekit.queries.header import Value
 
 if TYPE_CHECKING:
@@ -162,6 +162,7 @@ class Database:
         con = self._connect()
         with _told():
             try:
+                _check_text(query)
                 _check_single(len(con.extract_statements(query)))
                 return con.execute(query, params)
             except (duckdb.Error, QueryError):
@@ -199,6 +200,15 @@ def _open_locked(path: Path) -> duckdb.DuckDBPyConnection:
     return con
 
 
+def _check_text(query: str) -> None:
+    try:
+        query.encode()
+    except UnicodeEncodeError as error:
+        raise QueryError(
+            f"query: character {error.start + 1} is not UTF-8; write it anew"
+        ) from error
+
+
 def _check_single(n_statements: int) -> None:
     """execute() would give None for no statement, and run several to give the last one's rows."""
     if n_statements == 0:
@@ -213,6 +223,8 @@ def _told() -> Iterator[None]:
     try:
         yield
     except duckdb.Error as error:
+        if is_interrupt(error):
+            raise KeyboardInterrupt from error
         advice = "`tracekit schema` lists views and columns"
         raise QueryError(f"query: {str(error).splitlines()[0]}; {advice}") from error
 

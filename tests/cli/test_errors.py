@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from database import write_database
@@ -107,6 +108,8 @@ def test_a_terminal_that_knows_few_characters(db):
         ("runs", "--format", "xml"),
         ("kernels", "baseline", "--unknown", "--category", "gemm"),
         ("ingest",),
+        ("ingest", "x", "--rank", "-1"),
+        ("ingest", "x", "--rank", "2147483648"),
     ],
     ids=" ".join,
 )
@@ -148,6 +151,43 @@ def test_more_than_one_query(call):
 
 def test_a_query_from_stdin(call):
     assert call("sql", "-", stdin="SELECT 42 AS answer").stdout == "answer\n    42\n"
+
+
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
+def test_a_query_that_is_no_text(db, locale):
+    command = [sys.executable, "-m", "tracekit", "sql", "-", "--db", str(db)]
+    environment = {**os.environ, "LC_ALL": locale}
+    done = subprocess.run(command, input=b"select \xff", capture_output=True, env=environment)
+    assert done.returncode == 1
+    assert done.stderr == b"query: character 8 is not UTF-8; write it anew\n"
+
+
+def test_a_full_disk_behind_stdout_is_one_line(db):
+    command = [sys.executable, "-m", "tracekit", "kernels", "baseline", "--db", str(db)]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == 1
+    assert done.stderr == b"stdout: cannot be written: No space left on device; make room\n"
+
+
+def test_ctrl_c_ends_a_query(db):
+    query = "SELECT count(*) FROM range(100000000000)"
+    command = [sys.executable, "-c", INTERRUPTED, "sql", query, "--db", str(db)]
+    done = subprocess.run(command, capture_output=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"Aborted!\n")
+
+
+INTERRUPTED = """
+import os, signal, threading
+from tracekit import database
+from tracekit.cli import main
+execute = database.Database._execute
+def interrupt(*words):
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    return execute(*words)
+database.Database._execute = interrupt
+main()
+"""
 
 
 def test_long_results_are_cut_in_tables_only(call):

@@ -7,6 +7,7 @@ import pty
 import subprocess
 import sys
 
+import duckdb
 import pytest
 
 import tracekit
@@ -172,12 +173,14 @@ def test_rules_of_a_user_come_first(call, folder, empty, tmp_path):
     ("words", "said"),
     [
         (["nothing.json"], "nothing.json"),
+        ([""], "'': an empty path"),
         (["--memory", "lots"], "--memory lots: not an amount"),
+        (["--memory", "-1"], "--memory -1: not an amount"),
         (["--taxonomy", "nothing.toml"], "nothing.toml: "),
     ],
 )
 def test_bad_input_leaves_no_database(call, folder, empty, words, said):
-    paths = [] if words[0] == "nothing.json" else [str(folder)]
+    paths = [] if words[0] in ("nothing.json", "") else [str(folder)]
     result = call("ingest", *paths, *words, database=empty, exit_code=1)
     (line,) = result.stderr.splitlines()
     assert said in line
@@ -194,6 +197,43 @@ def test_what_the_analysis_cannot_do_is_one_line(call, folder, empty, monkeypatc
     (line,) = result.stderr.splitlines()
     assert "cannot be analysed (Out of Range Error: " in line
     assert not empty.exists()
+
+
+@pytest.mark.parametrize("where", ["derive", "context.describe"])
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("Query interrupted"),
+        duckdb.InvalidInputException("Traceback (most recent call last):\nKeyboardInterrupt: "),
+        KeyboardInterrupt(),
+    ],
+    ids=repr,
+)
+def test_ctrl_c_is_one_line_and_leaves_nothing(call, folder, empty, monkeypatch, where, error):
+    def interrupt(*_):
+        raise error
+
+    monkeypatch.setattr(f"tracekit.api.{where}", interrupt)
+    result = call("ingest", str(folder), database=empty, exit_code=130)
+    assert (result.stdout, result.stderr) == ("", "Aborted!\n")
+    assert sorted(path.name for path in empty.parent.iterdir()) == ["pair"]
+
+
+def test_a_full_disk_at_a_commit_is_no_fault_of_the_trace(call, folder, empty, monkeypatch):
+    def fill(con, run):
+        raise duckdb.TransactionException("Failed to commit: No space left on device")
+
+    monkeypatch.setattr("tracekit.api.derive", fill)
+    result = call("ingest", str(folder), database=empty, exit_code=1)
+    assert "cannot be written (Failed to commit: No space left on device); free" in result.stderr
+
+
+def test_what_is_printed_can_be_pasted_and_is_one_line(call, folder, tmp_path):
+    strange = tmp_path / "new\n.duckdb"
+    words = ["--run", "-rank0", "--db", str(strange)]
+    first, following = call("ingest", str(folder), *words).stdout.splitlines()
+    assert first.endswith("new\\n.duckdb")
+    assert following.endswith("-- -rank0")
 
 
 def test_on_a_terminal_a_bar_shows_and_results_stay_on_stdout(folder, empty):

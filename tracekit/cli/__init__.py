@@ -1,5 +1,6 @@
 """The tracekit command: one file per verb."""
 
+import errno
 import io
 import sys
 
@@ -7,7 +8,10 @@ import click
 
 from tracekit import __version__
 from tracekit.cli import breakdown, ingest, kernels, runs, schema, spec, sql, steps
-from tracekit.errors import TracekitError
+from tracekit.errors import TracekitError, is_interrupt
+
+INTERRUPTED = 128 + 2
+"""Exit code after Ctrl-C, as of a program that the signal ended."""
 
 VERBS = (ingest, runs, steps, breakdown, kernels, spec, sql, schema)
 """Modules of the verbs, in the order that help lists them."""
@@ -23,6 +27,22 @@ class _Verbs(click.Group):
         except TracekitError as error:
             click.echo(str(error), err=True)
             ctx.exit(error.exit_code)
+        except (KeyboardInterrupt, RuntimeError) as error:
+            if not (isinstance(error, KeyboardInterrupt) or is_interrupt(error)):
+                raise
+            click.echo("Aborted!", err=True)
+            ctx.exit(INTERRUPTED)
+        except OSError as error:
+            if error.errno == errno.EPIPE or error.filename is not None:
+                raise
+            _leave_stdout()
+            click.echo(f"stdout: cannot be written: {error.strerror}; make room", err=True)
+            ctx.exit(1)
+
+
+def _leave_stdout() -> None:
+    """Give up what stdout still holds: Python would try to write it once more at the end."""
+    sys.stdout = io.StringIO()
 
 
 @click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
@@ -32,6 +52,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal may not know a name's characters
             stream.reconfigure(errors="backslashreplace")
+    if isinstance(sys.stdin, io.TextIOWrapper):  # what is no UTF-8 is refused with the query
+        sys.stdin.reconfigure(errors="surrogateescape")
 
 
 for verb in VERBS:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 SHOWN = 12
 """Lines of losses, and names of unknown files."""
 
+RANK = click.IntRange(0, 2**31 - 1)
+
 FOLDED = 3
 """Unknown files of one folder that are still named one by one."""
 
@@ -33,7 +35,7 @@ LOSSES = [
 @click.command("ingest")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @click.option("--run", metavar="NAME", help="Name of the run [default: of the folder or file].")
-@click.option("--rank", type=int, metavar="N", help="Rank of a single trace that tells none.")
+@click.option("--rank", type=RANK, metavar="N", help="Rank of a single trace that tells none.")
 @click.option("--replace", is_flag=True, help="Replace a run of the same name.")
 @click.option("--each", is_flag=True, help="Make one run of each folder with traces in it.")
 @click.option("--taxonomy", metavar="FILE", help="TOML file of kernel rules to try first.")
@@ -77,8 +79,16 @@ def command(
         )
     finally:
         bar.close()
-    look = ("breakdown", runs[0].run) if len(runs) == 1 else ("runs",)
-    output.write_lines([f"Next: {output.to_paste(db, *look)}"])
+    output.write_lines([f"Next: {_next([summary.run for summary in runs], db)}"])
+
+
+def _next(runs: list[str], db: str | None) -> str:
+    if len(runs) > 1:
+        return output.to_paste(db, "runs")
+    if not runs[0].startswith("-"):
+        return output.to_paste(db, "breakdown", runs[0])
+    database = ["--db", db] if db else []
+    return output.to_paste(None, "breakdown", *database, "--", runs[0])
 
 
 def _report(summary: "IngestSummary", db: str | None) -> list[str]:
@@ -90,7 +100,7 @@ def _report(summary: "IngestSummary", db: str | None) -> list[str]:
     first = (
         f"{table.visible(summary.run)}: {page.counted(summary.n_ranks, 'rank')}, "
         f"{summary.n_activities:,} activities, {page.counted(summary.n_steps, 'step')} "
-        f"in {summary.seconds:.1f} s -> {summary.db}"
+        f"in {summary.seconds:.1f} s -> {table.visible(str(summary.db))}"
     )
     return [first, *_losses(losses), *_unread(unread)]
 
