@@ -2,6 +2,8 @@
 
 import os
 import stat
+import tempfile
+import uuid
 from pathlib import Path
 
 import duckdb
@@ -49,7 +51,7 @@ def is_database(target: Path) -> bool:
 
 def attach(path: Path, place: str) -> duckdb.DuckDBPyConnection:
     """Connection whose current database is the file at `path`, read-only."""
-    con = duckdb.connect(":memory:", config=NO_NETWORK)
+    con = duckdb.connect(":memory:", config={**NO_NETWORK, "temp_directory": _spill_folder()})
     try:
         con.execute("ATTACH ? AS tracekit (READ_ONLY)", [str(path)])
         con.execute("USE tracekit")
@@ -61,6 +63,14 @@ def attach(path: Path, place: str) -> duckdb.DuckDBPyConnection:
         con.close()
         raise
     return con
+
+
+def _spill_folder() -> str:
+    """Where a query larger than memory goes: by itself DuckDB takes `.tmp` in the working folder.
+
+    One of its own per connection, made only when needed: DuckDB names the files in it alike.
+    """
+    return str(Path(tempfile.gettempdir()) / f"tracekit-{uuid.uuid4().hex}")
 
 
 def fold_wal(target: Path) -> None:

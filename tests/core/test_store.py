@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import duckdb
 import pytest
 from core.fake_ingest import files, ingest, install_views, runs
@@ -130,3 +132,16 @@ def test_no_connection_loads_extensions_from_the_network(db):
     with store.building(db, "baseline", install_views=install_views) as scratch:
         assert scratch.con.sql(asked).fetchall() == [(False, False)]
     assert store.open_readonly(db).sql(asked).fetchall() == [(False, False)]
+
+
+def test_a_query_larger_than_memory_spills_outside_the_working_folder(db, tmp_path, monkeypatch):
+    ingest(db, "a")
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    with store.open_readonly(db) as con:
+        con.execute("SET memory_limit = '60MB'")
+        con.execute("CREATE TEMP TABLE big AS SELECT md5(range::VARCHAR) FROM range(3_000_000)")
+        [(folder,)] = con.execute("SELECT current_setting('temp_directory')").fetchall()
+        assert list(Path(folder).iterdir()) != []
+        assert sorted(tmp_path.iterdir()) == before
+    assert not Path(folder).exists()
