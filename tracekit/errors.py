@@ -7,6 +7,7 @@ TracekitError
     SchemaVersionError   a database that another version of tracekit made
     QueryError           an unknown report, a wrong parameter, a mistake in a user's SQL
     TaxonomyError        a rule file that is malformed or contradicts itself
+    CaptureError         a server, load or profiler that did not do what a capture needs
 
 A message is one line, `place: what is wrong; what to do`, for example
 `rank0.json.gz: byte 81233: the file ends inside an event; collect it again`.
@@ -51,6 +52,10 @@ class QueryError(TracekitError):
 
 class TaxonomyError(TracekitError):
     """A rule file that is malformed or contradicts itself."""
+
+
+class CaptureError(TracekitError):
+    """A capture that cannot start, or ended early; what was recorded stays in its run folder."""
 
 
 def is_interrupt(error: Exception) -> bool:
