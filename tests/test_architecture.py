@@ -32,7 +32,7 @@ MAY_IMPORT = {
 }
 MAY_USE = {
     "core": {"duckdb", "fsspec", "isal", "zstandard", "prometheus_client"},
-    "collectors": set(),
+    "collectors": {"httpx"},
     "queries": {"duckdb"},
     "api": {"duckdb", "pandas", "pyarrow"},  # the last two as types only: test_import_hygiene
     "cli": {"click", "rich"},

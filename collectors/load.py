@@ -1,0 +1,76 @@
+"""What runs against the server in each window, the same every time.
+
+Two kinds: the built-in load (`openai_load.OpenAILoad`) and a command of the user's
+(`load_command.CommandLoad`). Either runs whole in every window, warm-up included.
+"""
+
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from tracekit.errors import CaptureError
+
+
+@dataclass(frozen=True, slots=True)
+class LoadWindow:
+    """Where one run of a load goes: the server, the window's name, the run folder.
+
+    `url` is the server's root without /v1. `api_key` goes into the Authorization header and
+    nowhere else.
+
+    Raises:
+        CaptureError: an API key that no header can carry; the message does not show it.
+    """
+
+    url: str
+    model: str
+    name: str
+    concurrency: int
+    folder: Path
+    api_key: str | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuses an API key that no header can carry."""
+        key = self.api_key
+        if key is not None and not (key and key.isascii() and key.isprintable() and " " not in key):
+            raise CaptureError("API key: not printable ASCII without spaces; give it as issued")
+
+    @property
+    def rows_path(self) -> Path:
+        """File for one JSON row per request, made by the built-in load."""
+        return self.folder / "load" / f"{self.name}.jsonl"
+
+    @property
+    def log_path(self) -> Path:
+        """File for what a load command prints."""
+        return self.folder / "logs" / f"load_{self.name}.log"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadSummary:
+    """A load that ran to its end.
+
+    `start_ns` (epoch) is just before the first request, `dur_ns` reaches to the last answer; of a
+    command: its start and end. Counts are None where they are not known, as with a command;
+    `n_tokens` are those the server says it emitted (usage).
+    """
+
+    start_ns: int
+    dur_ns: int
+    n_requests: int | None
+    n_tokens: int | None
+
+
+class Load(Protocol):
+    """A load that can run again and again, the same each time."""
+
+    def run(self, window: LoadWindow, stop: threading.Event) -> LoadSummary:
+        """Runs the load whole; ends at once, with nothing left behind, when `stop` is set.
+
+        An exception that a signal handler raises in the calling thread, such as
+        KeyboardInterrupt, ends it the same way. What had been recorded by then is in the folder.
+
+        Raises:
+            CaptureError: a request or the command failed, or `stop` was set.
+        """
