@@ -1,0 +1,32 @@
+"""What a user asks a capture for."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileOptions:
+    """What a profile is to hold: `steps` decode steps, and what costs time or bytes beside them."""
+
+    steps: int
+    shapes: bool = False
+    stacks: bool = False
+    memory: bool = False
+    scopes: bool = True
+    nccl_log: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TraceFolder:
+    """Where a running server's traces lie: `host` is our path, `inside` the server's own."""
+
+    host: Path
+    inside: str
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a server may take, in seconds: to become healthy, to write its traces."""
+
+    start_s: float = 1800.0
+    stop_profile_s: float = 1800.0

@@ -1,0 +1,110 @@
+"""The folder of one run: raw files, and run.json that says what they are."""
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tracekit import __version__
+from tracekit.errors import CaptureError
+
+FORMAT = 1
+KINDS = {
+    "traces": "trace",
+    "logs": "server_log",
+    "metrics": "metrics",
+    "load": "load",
+    "gpu": "gpu_samples",
+    "nccl": "nccl_log",
+}
+"""Folders of a run folder and what their files are."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """Paths of a run folder; `path` is absolute and its last part the run's name."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """Name of the run."""
+        return self.path.name
+
+    @property
+    def traces(self) -> Path:
+        """Traces, one per rank."""
+        return self.path / "traces"
+
+    @property
+    def nccl(self) -> Path:
+        """NCCL logs, one per process."""
+        return self.path / "nccl"
+
+    @property
+    def server_log(self) -> Path:
+        """What the server wrote to stdout and stderr."""
+        return self.path / "logs" / "server.log"
+
+    @property
+    def run_json(self) -> Path:
+        """What ran, and what each file is."""
+        return self.path / "run.json"
+
+    def create(self) -> None:
+        """Make the folder and those in it.
+
+        Raises:
+            CaptureError: it has something in it, or cannot be made.
+        """
+        self.refuse_taken()
+        try:
+            for name in KINDS:
+                (self.path / name).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CaptureError(
+                f"{self.path}: cannot be made: {error.strerror}; choose another folder with --out"
+            ) from error
+
+    def refuse_taken(self) -> None:
+        """Raise CaptureError where a run of this name is there."""
+        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+            raise CaptureError(
+                f"{self.path}: a run of this name is there; choose another --run, or remove it"
+            )
+
+    def relative(self, path: Path) -> str:
+        """`path` as run.json has it."""
+        return path.relative_to(self.path).as_posix()
+
+    def write(self, context: Mapping[str, object]) -> None:
+        """Write run.json anew; one that is there is kept where this fails."""
+        content = {"format": FORMAT, "tracekit_version": __version__, "synthetic": False}
+        text = json.dumps({**content, **context, "files": dict(self._files())}, indent=1)
+        draft = self.run_json.with_suffix(".tmp")
+        draft.write_text(f"{text}\n", encoding="utf-8")
+        draft.replace(self.run_json)
+
+    def drop_empty(self) -> None:
+        """Remove the folders that nothing was written to."""
+        for name in KINDS:
+            folder = self.path / name
+            if folder.is_dir() and not any(folder.iterdir()):
+                folder.rmdir()
+
+    def take(self, path: Path, folder: Path, *, is_ours: bool) -> None:
+        """Move a file into `folder` of the run, or copy it where it is the user's."""
+        target = folder / path.name
+        if target == path:
+            return
+        if is_ours:
+            shutil.move(path, target)
+        else:
+            shutil.copyfile(path, target)
+
+    def _files(self) -> Iterator[tuple[str, str]]:
+        for path in sorted(self.path.rglob("*")):
+            top, *rest = path.relative_to(self.path).parts
+            if rest and path.is_file():
+                yield self.relative(path), KINDS.get(top, "other")
