@@ -30,6 +30,19 @@ class Launch:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """What a running server tells of itself: `model` as it was given, `served_model` for requests.
+
+    `server_args` are its effective arguments, secrets included; empty where it does not tell.
+    """
+
+    version: str | None
+    model: str | None
+    served_model: str
+    server_args: Mapping[str, object] = field(default_factory=dict, repr=False)
+
+
 class Engine(Protocol):
     """A kind of command that can be captured."""
 
@@ -56,6 +69,10 @@ class Engine(Protocol):
         """
         ...
 
+    def is_rank_trace(self, name: str) -> bool:
+        """Whether a file of this name in the trace folder is the trace of a rank."""
+        ...
+
 
 class ServingEngine(Engine, Protocol):
     """An engine that serves: load is sent to it, its profiler is switched by HTTP."""
@@ -65,8 +82,12 @@ class ServingEngine(Engine, Protocol):
         """How to start a server so that it can be profiled, in one line of a message."""
         ...
 
-    def describe(self, client: httpx.Client) -> dict[str, object]:
-        """Members of run.json that the running server tells: engine, model, server_args."""
+    def describe(self, client: httpx.Client) -> ServerFacts:
+        """What the running server tells of itself.
+
+        Raises:
+            httpx.HTTPError, KeyError, ValueError: it is no server of this engine.
+        """
         ...
 
     def start_profile(
@@ -85,8 +106,4 @@ class ServingEngine(Engine, Protocol):
         Raises:
             httpx.HTTPError: the server failed, or took longer than the client waits.
         """
-        ...
-
-    def is_rank_trace(self, name: str) -> bool:
-        """Whether a file of this name in the trace folder is the trace of a rank."""
         ...

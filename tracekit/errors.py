@@ -15,15 +15,13 @@ Exit codes of the command: 0 ok, 1 (`TracekitError.exit_code`), 2 wrong usage (c
 130 Ctrl-C.
 """
 
-from typing import ClassVar
-
 _INTERRUPTS = ("Query interrupted", "INTERRUPT Error", "KeyboardInterrupt")
 
 
 class TracekitError(Exception):
     """Base of all errors a user can cause; printed as one line, never with a traceback."""
 
-    exit_code: ClassVar[int] = 1
+    exit_code: int = 1
 
     def __str__(self) -> str:
         """Message with control characters escaped: names from traces may hold any character."""

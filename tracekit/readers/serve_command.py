@@ -34,6 +34,17 @@ def setup_of_command(command: Sequence[str]) -> Setup:
     return Setup()
 
 
+def options_of(arguments: Sequence[str]) -> dict[str, str]:
+    """`--name value` and `--name=value`; `_` and `-` are the same in names, the last one wins."""
+    options = {}
+    for place, argument in enumerate(arguments):
+        if argument.startswith("-"):
+            name, equals, value = argument.lstrip("-").partition("=")
+            following = arguments[place + 1] if place + 1 < len(arguments) else ""
+            options[name.replace("_", "-")] = value if equals else following
+    return options
+
+
 def text(value: object) -> str | None:
     """`value` where it is a text with something in it; half a surrogate pair is escaped."""
     if not isinstance(value, str) or not value:
@@ -68,7 +79,7 @@ def _engine(word: str) -> str | None:
 
 
 def _vllm(arguments: Sequence[str]) -> Setup:
-    options = _options(arguments)
+    options = options_of(arguments)
     drafting = _json_object(options.get("speculative-config", options.get("sc")))
     for key in ("method", "num_speculative_tokens"):
         dotted = f"speculative-config.{key}".replace("_", "-")
@@ -83,7 +94,7 @@ def _vllm(arguments: Sequence[str]) -> Setup:
 
 
 def _sglang(arguments: Sequence[str]) -> Setup:
-    options = _options(arguments)
+    options = options_of(arguments)
     width = options.get("tp-size", options.get("tp", options.get("tensor-parallel-size")))
     own = Setup(
         engine="sglang",
@@ -100,17 +111,6 @@ def _sglang(arguments: Sequence[str]) -> Setup:
 
 
 _READERS = {"vllm": _vllm, "sglang": _sglang}
-
-
-def _options(arguments: Sequence[str]) -> dict[str, str]:
-    """`--name value` and `--name=value`; `_` and `-` are the same in names, the last one wins."""
-    options = {}
-    for place, argument in enumerate(arguments):
-        if argument.startswith("-"):
-            name, equals, value = argument.lstrip("-").partition("=")
-            following = arguments[place + 1] if place + 1 < len(arguments) else ""
-            options[name.replace("_", "-")] = value if equals else following
-    return options
 
 
 def _first_after(arguments: Sequence[str], word: str) -> str | None:
