@@ -18,6 +18,8 @@ VIEW_ORDER = (
     "step_phases",
     "step_breakdown",
     "kernel_names",
+    "windows",
+    "gpu_samples",
     "ingest_ledger",
 )
 """Views in the order to create them: a view may read the tables and the views before it."""

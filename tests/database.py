@@ -23,7 +23,11 @@ REQUIRED = {
     "step_phase": {"dp": 0, "phase_source": "engine"},
     "step_category": {"dp": 0, "overhang_ns": 0},
     "host_call": {},
-    "counter": {"file_id": 0, "labels": "{}"},
+    "capture_window": {},
+    "counter": {"file_id": 0, "labels": "{}", "window_name": "profiled"},
+    "iteration": {"file_id": 0, "dp": 0, "is_dummy": False, "at_byte": 0},
+    "gpu_sample": {"file_id": 0},
+    "request": {"file_id": 0},
 }
 
 

@@ -200,6 +200,7 @@ def eagle3(con, run):
                 add(con, "step_category", run, busy_ns=us(100), exposed_ns=us(100), **row)
     add(con, "file", run, file_id=1, path="notes.bin", kind="other")
     _counters(con, run)
+    _windows(con, run)
 
 
 def _counters(con, run):
@@ -216,6 +217,24 @@ def _counters(con, run):
         for moment, value in (("before", 10), ("after", 10 + difference)):
             row = {"name": name, "labels": json.dumps(labels), "moment": moment, "value": value}
             add(con, "counter", run, **row)
+
+
+def _windows(con, run):
+    """The load twice: decode steps of 1,000 us without the profiler, of 1,500 us with it."""
+    for name, is_profiled, start, step in (
+        ("unprofiled", False, 100_000, 1_000),
+        ("profiled", True, 300_000, 1_500),
+    ):
+        window = {"window_name": name}
+        times = {"start_ns": us(start), "dur_ns": us(10_000)}
+        add(con, "capture_window", run, is_profiled=is_profiled, concurrency=1, **window, **times)
+        for iteration, prefills, dur in ((7, 1, 5_000), (8, 0, step - 100), (9, 0, step + 100)):
+            load = {"n_prefill_reqs": prefills, "n_prefill_tokens": 17 * prefills}
+            load |= {"n_decode_reqs": 1 - prefills, "n_decode_tokens": 3 * (1 - prefills)}
+            add(con, "iteration", run, iteration=iteration, dur_ns=us(dur), **window, **load)
+        row = {"n_tokens": 9, "n_prompt_tokens": 17, "status": "ok", **window}
+        add(con, "request", run, request=0, start_ns=us(start), dur_ns=us(10_000), **row)
+    add(con, "gpu_sample", run, gpu=0, power_w=412.5, throttle_mask=4, **window)
 
 
 def stalled(con, run):

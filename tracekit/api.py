@@ -15,7 +15,15 @@ from tracekit.derive import derive
 from tracekit.errors import RunError, TraceFormatError, is_interrupt
 from tracekit.limits import DEFAULT_MEMORY
 from tracekit.place import is_of_store, line
-from tracekit.readers import context, kineto, prometheus
+from tracekit.readers import (
+    context,
+    gpu_samples,
+    iteration_log,
+    kineto,
+    load_rows,
+    prometheus,
+    windows,
+)
 from tracekit.run import RunInput, discover
 from tracekit.taxonomy import classify, load_collective_categories, load_no_work
 
@@ -144,8 +152,18 @@ def _fill(
     )
     context.insert_run(con, context.describe(con, inputs))
     context.insert_files(con, inputs)
-    prometheus.read_metrics(con, inputs.of_kind("metrics"), run=run)
+    _read_windows(con, inputs)
     classify(con, run, rules)
     load_no_work(con)
     load_collective_categories(con)
     derive(con, run)
+
+
+def _read_windows(con: duckdb.DuckDBPyConnection, inputs: RunInput) -> None:
+    """What was recorded beside the traces, by the window it was recorded in."""
+    run = inputs.name
+    found = windows.read_windows(con, inputs)
+    prometheus.read_metrics(con, inputs.of_kind("metrics"), found.metrics, run=run)
+    iteration_log.read_iterations(con, inputs.of_kind("server_log"), found, run=run)
+    load_rows.read_requests(con, inputs.of_kind("load"), found, run=run)
+    gpu_samples.read_samples(con, inputs.of_kind("gpu_samples"), found, run=run)

@@ -1,4 +1,4 @@
--- Tables of a tracekit database, schema version 1.
+-- Tables of a tracekit database, schema version 2.
 --
 -- Every table carries `run`, so one file holds many runs and a run is removed by one DELETE per table.
 -- Times are integer nanoseconds: `*_ns` columns named start are absolute (epoch where the trace has one),
@@ -32,6 +32,8 @@ CREATE TABLE run (
     speculative_method VARCHAR,
     num_speculative_tokens INTEGER,
     is_synthetic BOOLEAN NOT NULL,
+    status VARCHAR,
+    error VARCHAR,
     context JSON,
     source VARCHAR
 );
@@ -48,6 +50,8 @@ COMMENT ON COLUMN run.tensor_parallel IS 'Tensor-parallel size from run.json, fi
 COMMENT ON COLUMN run.speculative_method IS 'Drafting method as configured (run.json, server log); NULL where unknown or off.';
 COMMENT ON COLUMN run.num_speculative_tokens IS 'Draft tokens per request and step as configured; NULL where unknown or off.';
 COMMENT ON COLUMN run.is_synthetic IS 'True where run.json says the traces were generated.';
+COMMENT ON COLUMN run.status IS 'complete or failed, as run.json says of its capture; NULL where it does not.';
+COMMENT ON COLUMN run.error IS 'Why the capture failed, in one line; NULL where it did not.';
 COMMENT ON COLUMN run.context IS 'run.json of the run folder as it was; NULL where there is none.';
 COMMENT ON COLUMN run.source IS 'Folder or file that was ingested, as the user gave it.';
 
@@ -72,7 +76,7 @@ COMMENT ON TABLE file IS 'One row per file looked at by an ingest, used or not.'
 COMMENT ON COLUMN file.run IS 'Run the file belongs to.';
 COMMENT ON COLUMN file.file_id IS 'Number of the file within the run, from 0.';
 COMMENT ON COLUMN file.path IS 'Path relative to what was ingested.';
-COMMENT ON COLUMN file.kind IS 'trace, frontend (no device work: vLLM async_llm), metrics, run_json, server_log, nccl_log, config, other (not known, not read).';
+COMMENT ON COLUMN file.kind IS 'trace, frontend (no device work: vLLM async_llm), metrics, load, gpu_samples, run_json, server_log, nccl_log, config, context (named in run.json, not read), other (not known, not read).';
 COMMENT ON COLUMN file.dp IS 'Data-parallel engine, 0 where there is one.';
 COMMENT ON COLUMN file.rank IS 'Rank within the engine''s world: --rank, distributedInfo.rank or the file name; NULL where none tells.';
 COMMENT ON COLUMN file.stage IS 'SGLang stage of a file profiled by stage (EXTEND, DECODE); NULL elsewhere.';
@@ -349,18 +353,128 @@ COMMENT ON COLUMN step_category.busy_ns IS 'Union of intervals over all streams 
 COMMENT ON COLUMN step_category.exposed_ns IS 'Part of the union in which no activity of another category of the rank runs, ns.';
 COMMENT ON COLUMN step_category.overhang_ns IS 'Part of the union outside the step''s window, ns.';
 
+CREATE TABLE capture_window (
+    run VARCHAR NOT NULL,
+    window_name VARCHAR NOT NULL,
+    is_profiled BOOLEAN NOT NULL,
+    concurrency INTEGER,
+    start_ns BIGINT,
+    dur_ns BIGINT,
+    stop_profile_ns BIGINT
+);
+COMMENT ON TABLE capture_window IS 'One row per window of a capture: a stretch in which a load ran, with or without the profiler.';
+COMMENT ON COLUMN capture_window.run IS 'Run.';
+COMMENT ON COLUMN capture_window.window_name IS 'Name, unique in the run: unprofiled, profiled, ...';
+COMMENT ON COLUMN capture_window.is_profiled IS 'True where the profiler ran; the traces are of these windows.';
+COMMENT ON COLUMN capture_window.concurrency IS 'Requests in flight at a time; NULL where unknown.';
+COMMENT ON COLUMN capture_window.start_ns IS 'Just before the first request, ns since the epoch; NULL where unknown.';
+COMMENT ON COLUMN capture_window.dur_ns IS 'From there to the end of the last response; NULL where unknown.';
+COMMENT ON COLUMN capture_window.stop_profile_ns IS 'How long the server took to stop the profiler and write the traces; NULL where unknown.';
+
 CREATE TABLE counter (
     run VARCHAR NOT NULL,
     file_id INTEGER NOT NULL,
+    window_name VARCHAR NOT NULL,
     moment VARCHAR NOT NULL,
     name VARCHAR NOT NULL,
     labels JSON NOT NULL,
     value DOUBLE NOT NULL
 );
-COMMENT ON TABLE counter IS 'One row per sample of a server''s /metrics text, before and after the window.';
+COMMENT ON TABLE counter IS 'One row per sample of a server''s /metrics text, before and after each window.';
 COMMENT ON COLUMN counter.run IS 'Run.';
 COMMENT ON COLUMN counter.file_id IS 'File within the run.';
-COMMENT ON COLUMN counter.moment IS 'before or after, from the file''s name.';
+COMMENT ON COLUMN counter.window_name IS 'Window that run.json names the file for; else unprofiled where the file''s name says so, else profiled.';
+COMMENT ON COLUMN counter.moment IS 'before or after the window: from run.json, else from the file''s name.';
 COMMENT ON COLUMN counter.name IS 'Sample name, vllm:spec_decode_num_drafts_total, ...';
 COMMENT ON COLUMN counter.labels IS 'Labels as an object.';
 COMMENT ON COLUMN counter.value IS 'Value as exposed.';
+
+CREATE TABLE iteration (
+    run VARCHAR NOT NULL,
+    file_id INTEGER NOT NULL,
+    window_name VARCHAR,
+    dp INTEGER NOT NULL,
+    iteration BIGINT NOT NULL,
+    n_prefill_reqs INTEGER NOT NULL,
+    n_prefill_tokens INTEGER NOT NULL,
+    n_decode_reqs INTEGER NOT NULL,
+    n_decode_tokens INTEGER NOT NULL,
+    dur_ns BIGINT NOT NULL,
+    is_dummy BOOLEAN NOT NULL,
+    at_byte BIGINT NOT NULL
+);
+COMMENT ON TABLE iteration IS 'One row per line of vLLM''s iteration log (--enable-logging-iteration-details): a step as the engine timed it.';
+COMMENT ON COLUMN iteration.run IS 'Run.';
+COMMENT ON COLUMN iteration.file_id IS 'Log within the run.';
+COMMENT ON COLUMN iteration.window_name IS 'Window whose part of the log the line begins in; NULL outside all windows, such as warm-up.';
+COMMENT ON COLUMN iteration.dp IS 'Data-parallel engine that ran it, from the line''s prefix; 0 where it names none.';
+COMMENT ON COLUMN iteration.iteration IS 'Number the engine gives it; each engine counts its own.';
+COMMENT ON COLUMN iteration.n_prefill_reqs IS 'Requests in the context phase.';
+COMMENT ON COLUMN iteration.n_prefill_tokens IS 'Tokens scheduled for them.';
+COMMENT ON COLUMN iteration.n_decode_reqs IS 'Requests in the generation phase.';
+COMMENT ON COLUMN iteration.n_decode_tokens IS 'Tokens scheduled for them, drafts included.';
+COMMENT ON COLUMN iteration.dur_ns IS 'Elapsed time as the engine measured it, to 10 us (two decimals of a millisecond).';
+COMMENT ON COLUMN iteration.is_dummy IS 'True for a data-parallel engine that ran along without requests.';
+COMMENT ON COLUMN iteration.at_byte IS 'Byte of the log at which the line begins.';
+
+CREATE TABLE gpu_sample (
+    run VARCHAR NOT NULL,
+    file_id INTEGER NOT NULL,
+    window_name VARCHAR,
+    gpu INTEGER NOT NULL,
+    start_ns BIGINT,
+    name VARCHAR,
+    sm_clock_mhz DOUBLE,
+    memory_clock_mhz DOUBLE,
+    power_w DOUBLE,
+    power_limit_w DOUBLE,
+    temperature_c DOUBLE,
+    memory_temperature_c DOUBLE,
+    utilization_ratio DOUBLE,
+    memory_used_bytes BIGINT,
+    throttle_mask BIGINT
+);
+COMMENT ON TABLE gpu_sample IS 'One row per (window, GPU, second): what nvidia-smi said while the load ran.';
+COMMENT ON COLUMN gpu_sample.run IS 'Run.';
+COMMENT ON COLUMN gpu_sample.file_id IS 'File within the run.';
+COMMENT ON COLUMN gpu_sample.window_name IS 'Window that run.json names the file for; NULL without.';
+COMMENT ON COLUMN gpu_sample.gpu IS 'Index as nvidia-smi counts; not the rank.';
+COMMENT ON COLUMN gpu_sample.start_ns IS 'Moment of the sample, ns since the epoch; nvidia-smi writes local time, set right by the window''s start. NULL where unknown.';
+COMMENT ON COLUMN gpu_sample.name IS 'Name of the GPU; NULL where it was not asked for.';
+COMMENT ON COLUMN gpu_sample.sm_clock_mhz IS 'Clock of the multiprocessors, MHz; NULL where not supported, as in all columns that follow.';
+COMMENT ON COLUMN gpu_sample.memory_clock_mhz IS 'Clock of the memory, MHz.';
+COMMENT ON COLUMN gpu_sample.power_w IS 'Power draw, W.';
+COMMENT ON COLUMN gpu_sample.power_limit_w IS 'Power limit, W.';
+COMMENT ON COLUMN gpu_sample.temperature_c IS 'Temperature of the GPU, degrees Celsius.';
+COMMENT ON COLUMN gpu_sample.memory_temperature_c IS 'Temperature of the memory, degrees Celsius.';
+COMMENT ON COLUMN gpu_sample.utilization_ratio IS 'Share of the last second in which some kernel ran, 0 to 1.';
+COMMENT ON COLUMN gpu_sample.memory_used_bytes IS 'Memory in use, bytes.';
+COMMENT ON COLUMN gpu_sample.throttle_mask IS 'Reasons that held the clocks down, as NVML''s bits (clocks_event_reasons.active).';
+
+CREATE TABLE request (
+    run VARCHAR NOT NULL,
+    file_id INTEGER NOT NULL,
+    window_name VARCHAR,
+    request INTEGER NOT NULL,
+    prompt VARCHAR,
+    start_ns BIGINT NOT NULL,
+    dur_ns BIGINT,
+    first_chunk_ns BIGINT,
+    n_prompt_tokens BIGINT,
+    n_tokens BIGINT,
+    n_chunks INTEGER,
+    status VARCHAR
+);
+COMMENT ON TABLE request IS 'One row per request of a capture''s load, as the client saw it.';
+COMMENT ON COLUMN request.run IS 'Run.';
+COMMENT ON COLUMN request.file_id IS 'File within the run.';
+COMMENT ON COLUMN request.window_name IS 'Window that run.json names the file for; NULL without.';
+COMMENT ON COLUMN request.request IS 'Number of the row in its file, from 0.';
+COMMENT ON COLUMN request.prompt IS 'Which prompt it was, as the load names it; NULL where it does not.';
+COMMENT ON COLUMN request.start_ns IS 'When it was sent, ns since the epoch.';
+COMMENT ON COLUMN request.dur_ns IS 'From there to the end of the response; NULL where it had none.';
+COMMENT ON COLUMN request.first_chunk_ns IS 'From there to the first chunk of the response; NULL where none came.';
+COMMENT ON COLUMN request.n_prompt_tokens IS 'Prompt tokens as the server counted them (usage); NULL where it did not say.';
+COMMENT ON COLUMN request.n_tokens IS 'Tokens it generated as the server counted them (usage); NULL where it did not say.';
+COMMENT ON COLUMN request.n_chunks IS 'Chunks that arrived; streams come in bursts, so their times are no token times. NULL where unknown.';
+COMMENT ON COLUMN request.status IS 'HTTP status, or what went wrong; NULL where unknown.';

@@ -24,6 +24,8 @@
 --   main_kind VARCHAR: decode where it has decode steps, else its commonest kind; NULL without steps.
 --   n_unknown_ranks BIGINT: of n_ranks, those whose rank nothing tells (NULL in other views).
 --   source VARCHAR: what was ingested, as the user gave it.
+--   status VARCHAR: complete or failed: how the capture ended; NULL where it was none.
+--   error VARCHAR: why it failed; NULL where it did not.
 -- Limits: on hosts whose clocks differ, duration_ns holds the difference too.
 
 WITH files AS (
@@ -80,7 +82,9 @@ SELECT
     run.is_synthetic,
     step_counts.main_kind,
     coalesce(files.n_unknown_ranks, 0) AS n_unknown_ranks,
-    run.source
+    run.source,
+    run.status,
+    run.error
 FROM run
 LEFT JOIN files ON files.run = run.run
 LEFT JOIN activity_counts ON activity_counts.run = run.run

@@ -1,4 +1,4 @@
--- Drafts and accepted tokens, from the server's counters around the window.
+-- Drafts and accepted tokens, from the server's counters around the profiled window.
 --
 -- Answers: how many draft tokens does the target model accept, and at which position?
 -- Grain: one row per (run, position); position NULL = totals.
@@ -13,22 +13,36 @@
 -- Limits: counters include tokens that max_tokens cuts off afterwards; no rows without vLLM's three counters before
 --     and after, or where a counter fell (server restarted). SGLang has gauges only, which have no difference.
 
-WITH differences AS (
+-- What was profiled comes first; a capture that failed before may have the window without a profiler only.
+WITH chosen AS (
+    SELECT *
+    FROM (
+        SELECT
+            run,
+            window_name,
+            coalesce(is_profiled, true) AS is_profiled,
+            bool_or(coalesce(is_profiled, true)) OVER (PARTITION BY run) AS has_profiled
+        FROM (
+            SELECT run, window_name
+            FROM counter
+            GROUP BY run, window_name
+            HAVING count(DISTINCT moment) = 2
+        )
+        LEFT JOIN capture_window USING (run, window_name)
+    )
+    WHERE is_profiled = has_profiled
+),
+
+differences AS (
     SELECT
         run,
         replace(replace(name, 'vllm:spec_decode_num_', ''), '_total', '') AS name,
         TRY_CAST(labels ->> 'position' AS INTEGER) AS position,
         TRY_CAST(round(sum(CASE moment WHEN 'after' THEN value ELSE -value END)) AS BIGINT) AS value
     FROM counter
+    INNER JOIN chosen USING (run, window_name)
     WHERE name LIKE 'vllm:spec\_decode\_num\_%' ESCAPE '\'
     GROUP BY ALL
-),
-
-both_moments AS (
-    SELECT run
-    FROM counter
-    GROUP BY run
-    HAVING count(DISTINCT moment) = 2
 ),
 
 totals AS (
@@ -38,7 +52,6 @@ totals AS (
         max(value) FILTER (WHERE name = 'draft_tokens') AS draft_tokens,
         max(value) FILTER (WHERE name = 'accepted_tokens') AS accepted
     FROM differences
-    WHERE run IN (SELECT run FROM both_moments)
     GROUP BY run
     HAVING min(value) >= 0 AND drafts > 0 AND draft_tokens >= 0 AND accepted >= 0
 )

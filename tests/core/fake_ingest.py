@@ -23,7 +23,8 @@ def ingest(db, run, *, rows=3, source="first", wait=lambda: None, **options):
             [run, source],
         )
         scratch.con.execute(
-            "INSERT INTO counter SELECT ?, 0, 'after', 'c' || i, '{}', i FROM range(?) AS r(i)",
+            "INSERT INTO counter"
+            " SELECT ?, 0, 'profiled', 'after', 'c' || i, '{}', i FROM range(?) AS r(i)",
             [run, rows],
         )
         (scratch.folder / "inflated.json").write_text("what a reader put aside")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tracekit import store
 from tracekit.readers.folder import InputFile
-from tracekit.readers.prometheus import moment_of, parse, read_metrics
+from tracekit.readers.prometheus import moment_of, moments_of_names, parse, read_metrics
 
 VLLM_CPU = Path(__file__).parents[3] / "shared" / "traces" / "vllm_cpu"
 
@@ -27,7 +27,7 @@ def read(con, folder, texts):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         files.append((file_id, InputFile(path, name, "metrics", len(text))))
-    read_metrics(con, files, run="r")
+    read_metrics(con, files, moments_of_names(files), run="r")
 
 
 def counters(con):
@@ -147,7 +147,7 @@ def test_differences_of_recorded_servers(con, run, drafts, draft_tokens, accepte
     files = [
         (i, InputFile(VLLM_CPU / run / name, name, "metrics", 0)) for i, name in enumerate(names)
     ]
-    read_metrics(con, files, run="r")
+    read_metrics(con, files, moments_of_names(files), run="r")
     moved = dict(
         con.sql(
             "SELECT name, sum(CASE moment WHEN 'after' THEN value ELSE -value END) "

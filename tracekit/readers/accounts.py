@@ -1,6 +1,7 @@
 """Rows of `file` and `ledger`: what a trace holds, and what became of each of its events."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,8 @@ import duckdb
 from tracekit.readers.metadata import base_ns, host_name
 from tracekit.readers.ranks import Owner
 from tracekit.readers.statements import statement
+
+_EXAMPLE_CHARACTERS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,3 +80,22 @@ class Accountant:
 
     def _execute(self, name: str, **values: Any) -> duckdb.DuckDBPyConnection:
         return self._con.execute(statement(name), {"file_id": self._file_id, **values})
+
+
+def note(
+    con: duckdb.DuckDBPyConnection, run: str, file_id: int, reason: str, lost: Sequence[str]
+) -> None:
+    """Put what was skipped of a file that is no trace into the ledger, where anything was."""
+    tell(con, run, file_id, reason, len(lost), lost[0] if lost else "")
+
+
+def tell(
+    con: duckdb.DuckDBPyConnection, run: str, file_id: int, reason: str, skipped: int, example: str
+) -> None:
+    """As `note`, of so much that only one example is kept."""
+    if skipped:
+        con.execute(
+            "INSERT INTO ledger (run, file_id, reason, skipped, example, is_loss) "
+            "VALUES (?, ?, ?, ?, ?, true)",
+            [run, file_id, reason, skipped, example[:_EXAMPLE_CHARACTERS]],
+        )

@@ -4,11 +4,13 @@ A run folder's run.json is one object. All members but `format` may be left out,
 
     {"format": 1,
      "synthetic": false,                  true where the traces were generated, not recorded
+     "status": "complete",                or "failed", then "error" says why in one line
      "engine": {"name": "vllm", "version": "0.32.0"},
      "model": "Qwen/Qwen3-8B",            as the server was given it
      "tensor_parallel": 2,
      "speculative": {"method": "eagle3", "num_speculative_tokens": 3},   null where off
-     "command": ["vllm", "serve", ...]}   read for what the members above do not say
+     "command": ["vllm", "serve", ...],   read for what the members above do not say
+     "windows": [...]}                    stretches of load (tracekit/readers/windows.py)
 
 A run.json of somebody else's is read too, where it has the command as a list (`command`, `cmd`).
 """
@@ -38,6 +40,8 @@ class RunContext:
     source: str
     setup: Setup
     is_synthetic: bool
+    status: str | None
+    error: str | None
     context: str | None
 
 
@@ -47,7 +51,7 @@ def describe(con: duckdb.DuckDBPyConnection, inputs: RunInput) -> RunContext:
     Raises:
         RunError: run.json is of a later format.
     """
-    run_json = _run_json(inputs)
+    run_json = run_json_of(inputs)
     said = load_json(run_json.path) or {} if run_json else {}
     _check_format(said, run_json)
     setup = _setup_of_run_json(said)
@@ -58,6 +62,8 @@ def describe(con: duckdb.DuckDBPyConnection, inputs: RunInput) -> RunContext:
         source=inputs.source,
         setup=setup.or_else(_setup_of_traces(con, inputs.name)),
         is_synthetic=said.get("synthetic") is True,
+        status=text(said.get("status")),
+        error=text(said.get("error")),
         context=read_text(run_json.path, run_json.bytes) if run_json else None,
     )
 
@@ -77,6 +83,8 @@ def insert_run(con: duckdb.DuckDBPyConnection, context: RunContext) -> None:
             "speculative_method": setup.speculative_method,
             "num_speculative_tokens": setup.num_speculative_tokens,
             "is_synthetic": context.is_synthetic,
+            "status": context.status,
+            "error": context.error,
             "context": context.context,
         },
     )
@@ -109,12 +117,14 @@ _VLLM = re.compile(r"Initializing an? (?:V\d )?LLM engine \(v([^)\s]+)\) with co
 _SGLANG = re.compile(r"server_args=ServerArgs\(([^\n]*)")
 _INSERT_RUN = """
     INSERT INTO run (run, source, backend, engine, engine_version, model, tensor_parallel,
-                     world_size, speculative_method, num_speculative_tokens, is_synthetic, context)
+                     world_size, speculative_method, num_speculative_tokens, is_synthetic,
+                     status, error, context)
     SELECT $run, $source, 'unknown', $engine, $engine_version, $model, $tensor_parallel,
         -- Data-parallel engines form one world (MoE) unless they number their ranks alike.
         max(world_size) * CASE WHEN count(DISTINCT world_rank) < count(DISTINCT (dp, rank))
             THEN count(DISTINCT dp) ELSE 1 END,
-        $speculative_method, $num_speculative_tokens, $is_synthetic, TRY_CAST($context AS JSON)
+        $speculative_method, $num_speculative_tokens, $is_synthetic, $status, $error,
+        TRY_CAST($context AS JSON)
     FROM (
         SELECT
             dp, rank,
@@ -126,7 +136,7 @@ _INSERT_RUN = """
 """
 
 
-def _run_json(inputs: RunInput) -> InputFile | None:
+def run_json_of(inputs: RunInput) -> InputFile | None:
     """The run.json nearest to the top of the run."""
     found = [file for _, file in inputs.of_kind("run_json")]
     return min(found, key=lambda file: (file.shown.count("/"), file.shown), default=None)

@@ -10,7 +10,17 @@ from typing import Any, Literal
 
 import zstandard
 
-Kind = Literal["trace", "metrics", "run_json", "server_log", "nccl_log", "config", "other"]
+Kind = Literal[
+    "trace",
+    "metrics",
+    "load",
+    "gpu_samples",
+    "run_json",
+    "server_log",
+    "nccl_log",
+    "config",
+    "other",
+]
 
 HEAD_BYTES = 64 * 1024
 LOG_LINES = 50
@@ -35,6 +45,8 @@ _SERVER_LOG = re.compile(
 _NCCL_LOG = re.compile(
     r":\d+:\d+ (?:\[\d+\] )?(?:\S+ )*?NCCL (?:INFO|WARN|CALL|TRACE) |^NCCL version \d"
 )
+_LOAD_ROW = re.compile(r'\{(?=.*"start_ns": ?\d)(?=.*"(?:end_ns|first_chunk_ns)": ?(?:\d|null)).')
+"""A line of JSON with one request of a load."""
 
 
 def kind_of(path: Path) -> Kind:
@@ -111,6 +123,10 @@ def _kind_of_text(head: str) -> Kind:
     lines = [line[:LINE_LENGTH] for line in head.splitlines()[:LOG_LINES]]
     if _METRICS.match(lines[0]):
         return "metrics"
+    if _LOAD_ROW.match(lines[0]):
+        return "load"
+    if _is_gpu_heading(head.splitlines()[0]):
+        return "gpu_samples"
     if any(map(_SERVER_LOG.match, lines)):
         return "server_log"
     return "nccl_log" if any(map(_NCCL_LOG.search, lines)) else "other"
@@ -118,3 +134,8 @@ def _kind_of_text(head: str) -> Kind:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
+
+
+def _is_gpu_heading(line: str) -> bool:
+    """Whether it is the first line of what nvidia-smi writes as csv."""
+    return {"timestamp", "index"} <= {name.strip() for name in line.split(",")}

@@ -1,4 +1,4 @@
-"""A server's /metrics text from before and after the window, to table `counter`.
+"""A server's /metrics text from before and after each window, to table `counter`.
 
 Kept are all samples with a finite value but histogram buckets (`_bucket` with `le`): on vLLM 0.32
 they are 294 of 430 samples and no question needs them, `_sum` and `_count` stay. `_created` stays
@@ -9,7 +9,7 @@ no counter can have reached go to the ledger.
 import json
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -17,6 +17,7 @@ from typing import Literal
 import duckdb
 from prometheus_client.parser import text_string_to_metric_families
 
+from tracekit.readers.accounts import note
 from tracekit.readers.folder import InputFile
 from tracekit.readers.kind import read_text
 
@@ -27,6 +28,10 @@ MAX_BYTES = 16 * 1024 * 1024
 
 MAX_VALUE = 2.0**53
 """A float that was counted up by one ends here; sums of larger ones would not fit a BIGINT."""
+
+PROFILED = "profiled"
+UNPROFILED = "unprofiled"
+"""Windows of texts that no run.json names."""
 
 _MOMENT = re.compile(r"(?<![a-z])(before|after)(?![a-z])", re.IGNORECASE)
 
@@ -43,18 +48,24 @@ class Samples:
 
 
 def read_metrics(
-    con: duckdb.DuckDBPyConnection, files: Sequence[tuple[int, InputFile]], *, run: str
+    con: duckdb.DuckDBPyConnection,
+    files: Sequence[tuple[int, InputFile]],
+    moments: Mapping[int, tuple[str, Moment]],
+    *,
+    run: str,
 ) -> None:
-    """Fill `counter` from pairs of files, and `ledger` with what could not be read or paired."""
-    paired = dict(_pairs(files))
+    """Fill `counter`, and `ledger` with what could not be read or has no place.
+
+    `moments` has window and moment of each file by its `file_id`.
+    """
     for file_id, file in files:
         samples = parse(read_text(file.path, MAX_BYTES))
-        if file_id in paired:
-            _insert(con, run, file_id, paired[file_id], samples)
+        if file_id in moments:
+            _insert(con, run, file_id, moments[file_id], samples)
         else:
-            _note(con, run, file_id, "metrics without before or after", samples.names)
-        _note(con, run, file_id, "metrics line not understood", samples.bad_lines)
-        _note(con, run, file_id, "metrics value too large", samples.absurd_lines)
+            note(con, run, file_id, "metrics without before or after", samples.names)
+        note(con, run, file_id, "metrics line not understood", samples.bad_lines)
+        note(con, run, file_id, "metrics value too large", samples.absurd_lines)
 
 
 def parse(text: str) -> Samples:
@@ -74,6 +85,25 @@ def moment_of(name: str) -> Moment | None:
     return "after" if words == {"after"} else None
 
 
+def moments_of_names(
+    files: Sequence[tuple[int, InputFile]],
+) -> dict[int, tuple[str, Moment]]:
+    """Window and moment of each file whose other half is there: same name but for the word."""
+    halves: dict[tuple[Path, str], dict[Moment, list[int]]] = {}
+    for file_id, file in files:
+        moment = moment_of(file.path.name)
+        if moment is not None:
+            rest = file.path.parent, _MOMENT.sub("", file.path.name)
+            halves.setdefault(rest, {}).setdefault(moment, []).append(file_id)
+    return {
+        file_id: (UNPROFILED if UNPROFILED in rest.lower() else PROFILED, moment)
+        for (_, rest), half in halves.items()
+        if len(half) == 2
+        for moment, ids in half.items()
+        for file_id in ids
+    }
+
+
 def _parse_line(line: str, found: Samples) -> None:
     try:
         (sample,) = (s for m in text_string_to_metric_families(line + "\n") for s in m.samples)
@@ -91,42 +121,23 @@ def _parse_line(line: str, found: Samples) -> None:
         found.values.append(sample.value)
 
 
-def _pairs(files: Sequence[tuple[int, InputFile]]) -> Iterator[tuple[int, Moment]]:
-    """`file_id` and moment of each file whose other half is there: same name but for the word."""
-    halves: dict[tuple[Path, str], dict[Moment, list[int]]] = {}
-    for file_id, file in files:
-        moment = moment_of(file.path.name)
-        if moment is not None:
-            window = file.path.parent, _MOMENT.sub("", file.path.name)
-            halves.setdefault(window, {}).setdefault(moment, []).append(file_id)
-    for half in halves.values():
-        if len(half) == 2:
-            yield from ((file_id, moment) for moment, ids in half.items() for file_id in ids)
-
-
 def _insert(
-    con: duckdb.DuckDBPyConnection, run: str, file_id: int, moment: Moment, samples: Samples
+    con: duckdb.DuckDBPyConnection,
+    run: str,
+    file_id: int,
+    moment: tuple[str, Moment],
+    samples: Samples,
 ) -> None:
     con.execute(
-        "INSERT INTO counter (run, file_id, moment, name, labels, value) "
-        "SELECT $run, $file_id, $moment, unnest($names), unnest($labels)::JSON, unnest($values)",
+        "INSERT INTO counter (run, file_id, window_name, moment, name, labels, value) SELECT "
+        "$run, $file_id, $window, $moment, unnest($names), unnest($labels)::JSON, unnest($values)",
         {
             "run": run,
             "file_id": file_id,
-            "moment": moment,
+            "window": moment[0],
+            "moment": moment[1],
             "names": samples.names,
             "labels": samples.labels,
             "values": samples.values,
         },
     )
-
-
-def _note(
-    con: duckdb.DuckDBPyConnection, run: str, file_id: int, reason: str, lines: list[str]
-) -> None:
-    if lines:
-        con.execute(
-            "INSERT INTO ledger (run, file_id, reason, skipped, example, is_loss) "
-            "VALUES (?, ?, ?, ?, ?, true)",
-            [run, file_id, reason, len(lines), lines[0][:1000]],
-        )

@@ -1,0 +1,149 @@
+-- Windows of a capture: how fast the server was in each, with the profiler and without.
+--
+-- Answers: how fast is the server when nobody looks, and what is the trace a sample of?
+-- Grain: one row per (run, window); a run that is no capture has one, of its traces.
+-- Columns:
+--   run VARCHAR: run.
+--   window_name VARCHAR: name of the window: unprofiled, profiled, ...
+--   is_profiled BOOLEAN: true where the profiler ran: the traces are of it.
+--   start_ns BIGINT: just before the first request, ns since the epoch; NULL where unknown.
+--   dur_ns BIGINT: from there to the end of the last response; NULL where unknown.
+--   concurrency INTEGER: requests in flight at a time; NULL where unknown.
+--   n_steps BIGINT: engine steps with work, by source; NULL where nothing tells.
+--   n_emitted_tokens BIGINT: tokens generated: by the server's counters, else by what it told its clients; NULL where
+--     nothing tells.
+--   step_ns_p50 DOUBLE: median time of a decode step (no prefill in it), by source; counters give a mean only. NULL
+--     where nothing tells.
+--   source VARCHAR: iteration_log (each step as the engine timed it), trace or counters; NULL where nothing tells.
+--   n_decode_steps BIGINT: steps behind step_ns_p50; NULL of counters.
+--   step_ns_p10 DOUBLE: 10th percentile over them; NULL of counters.
+--   step_ns_p90 DOUBLE: 90th percentile, likewise.
+--   ns_per_token DOUBLE: what a stream waits for a token, by the counters: decode time of the requests that ended in
+--     the window / their tokens but the first; NULL without them.
+--   n_requests BIGINT: requests of the load; NULL where unknown.
+--   n_failed_requests BIGINT: of them, those without a whole response.
+--   stop_profile_ns BIGINT: how long the server took to stop the profiler; NULL where unknown.
+-- Limits: the log's times hold scheduling and waiting for the device, a trace's the device alone: compare windows of one
+--     source. With asynchronous scheduling the log counts from when the engine began to wait.
+
+WITH differences AS (
+    SELECT
+        run,
+        window_name,
+        split_part(name, ':', 2) AS name,
+        sum(CASE moment WHEN 'after' THEN value ELSE -value END) AS value
+    FROM counter
+    WHERE name IN (
+        'vllm:generation_tokens_total', 'sglang:generation_tokens_total', 'vllm:iteration_tokens_total_count',
+        'vllm:request_decode_time_seconds_sum', 'vllm:request_decode_time_seconds_count',
+        'vllm:spec_decode_num_accepted_tokens_total'
+    )
+    GROUP BY ALL
+    HAVING count(DISTINCT moment) = 2
+),
+
+counted AS (
+    SELECT
+        run,
+        window_name,
+        max(value) FILTER (WHERE name = 'generation_tokens_total') AS tokens,
+        max(value) FILTER (WHERE name = 'iteration_tokens_total_count') AS steps,
+        1e9 * max(value) FILTER (WHERE name = 'request_decode_time_seconds_sum') AS decode_ns,
+        max(value) FILTER (WHERE name = 'request_decode_time_seconds_count') AS ended,
+        coalesce(max(value) FILTER (WHERE name = 'spec_decode_num_accepted_tokens_total'), 0) AS accepted
+    FROM differences
+    GROUP BY run, window_name
+    HAVING min(value) >= 0
+),
+
+logged AS (
+    SELECT
+        run,
+        window_name,
+        count(*) AS n_steps,
+        count(*) FILTER (WHERE n_prefill_reqs = 0) AS n_decode_steps,
+        quantile_cont(dur_ns, [0.1, 0.5, 0.9]) FILTER (WHERE n_prefill_reqs = 0) AS spread
+    FROM iteration
+    WHERE NOT is_dummy AND n_prefill_reqs + n_decode_reqs > 0
+    GROUP BY run, window_name
+),
+
+-- Ranks of a step first, so that each step counts once.
+units AS (
+    SELECT
+        run,
+        dp,
+        step,
+        avg(dur_ns) FILTER (WHERE is_measured AND kind = 'decode') AS dur_ns
+    FROM steps
+    WHERE kind <> 'idle'
+    GROUP BY run, dp, step
+),
+
+traced AS (
+    SELECT
+        run,
+        count(*) AS n_steps,
+        count(dur_ns) AS n_decode_steps,
+        quantile_cont(dur_ns, [0.1, 0.5, 0.9]) AS spread
+    FROM units
+    GROUP BY run
+),
+
+loads AS (
+    SELECT
+        run,
+        window_name,
+        count(*) AS n_requests,
+        count(*) FILTER (WHERE dur_ns IS NULL) AS n_failed,
+        CASE WHEN count(n_tokens) = count(*) THEN sum(n_tokens)::BIGINT END AS tokens
+    FROM request
+    GROUP BY run, window_name
+),
+
+told AS (
+    SELECT
+        capture_window.*,
+        counted.* EXCLUDE (run, window_name),
+        CASE
+            WHEN logged.n_steps > 0 THEN 'iteration_log'
+            WHEN capture_window.is_profiled AND traced.n_steps > 0 THEN 'trace'
+            WHEN counted.steps IS NOT NULL THEN 'counters'
+        END AS source,
+        logged AS log,
+        traced AS trace,
+        loads AS load
+    FROM capture_window
+    LEFT JOIN counted USING (run, window_name)
+    LEFT JOIN logged USING (run, window_name)
+    LEFT JOIN traced USING (run)
+    LEFT JOIN loads USING (run, window_name)
+)
+
+SELECT
+    run,
+    window_name,
+    is_profiled,
+    start_ns,
+    dur_ns,
+    concurrency,
+    CASE source
+        WHEN 'iteration_log' THEN log.n_steps
+        WHEN 'trace' THEN trace.n_steps
+        ELSE steps::BIGINT
+    END AS n_steps,
+    coalesce(tokens::BIGINT, load.tokens) AS n_emitted_tokens,
+    CASE source
+        WHEN 'iteration_log' THEN log.spread[2]
+        WHEN 'trace' THEN trace.spread[2]
+        ELSE decode_ns / nullif(tokens - ended - accepted, 0)
+    END AS step_ns_p50,
+    source,
+    CASE source WHEN 'iteration_log' THEN log.n_decode_steps WHEN 'trace' THEN trace.n_decode_steps END AS n_decode_steps,
+    CASE source WHEN 'iteration_log' THEN log.spread[1] WHEN 'trace' THEN trace.spread[1] END AS step_ns_p10,
+    CASE source WHEN 'iteration_log' THEN log.spread[3] WHEN 'trace' THEN trace.spread[3] END AS step_ns_p90,
+    decode_ns / nullif(greatest(tokens - ended, 0), 0) AS ns_per_token,
+    load.n_requests,
+    load.n_failed AS n_failed_requests,
+    stop_profile_ns
+FROM told
