@@ -5,11 +5,17 @@ Two kinds: the built-in load (`openai_load.OpenAILoad`) and a command of the use
 """
 
 import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
+from tracekit.collectors.secrets import Known, known_secrets
 from tracekit.errors import CaptureError
+
+T = TypeVar("T")
+IsStopped = Callable[[], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +41,11 @@ class LoadWindow:
         key = self.api_key
         if key is not None and not (key and key.isascii() and key.isprintable() and " " not in key):
             raise CaptureError("API key: not printable ASCII without spaces; give it as issued")
+
+    @property
+    def secrets(self) -> Known:
+        """What must not be written anywhere: the API key."""
+        return known_secrets(("--api-key", self.api_key or ""), {})
 
     @property
     def rows_path(self) -> Path:
@@ -74,3 +85,18 @@ class Load(Protocol):
         Raises:
             CaptureError: a request or the command failed, or `stop` was set.
         """
+        ...
+
+
+def apart(work: Callable[[IsStopped], T], stop: threading.Event) -> T:
+    """Result of `work`, done in a thread of its own, which no signal handler interrupts.
+
+    `work` is told to end by `stop`, or by an exception that a handler raises in the calling
+    thread; either way it has ended when this returns.
+    """
+    interrupted = threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            return pool.submit(work, lambda: stop.is_set() or interrupted.is_set()).result()
+        finally:
+            interrupted.set()
