@@ -13,23 +13,9 @@ from contextlib import contextmanager
 
 import pytest
 from fake_vllm.generations import VERSIONS
-from fake_vllm.install import install
 from free_port import free_port
 
 BODY = {"model": "m", "prompt": "a b c", "max_tokens": 6, "ignore_eos": True}
-
-
-@pytest.fixture(scope="session")
-def vllm(tmp_path_factory):
-    """Path of `vllm` of a version; each is installed once."""
-    made = {}
-
-    def path(version):
-        if version not in made:
-            made[version] = install(tmp_path_factory.mktemp("env") / version, version)
-        return made[version]
-
-    return path
 
 
 def post(url, body=None):

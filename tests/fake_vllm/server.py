@@ -72,6 +72,7 @@ class Handler(BaseHTTPRequestHandler):
         except AlreadyActiveError:
             self._answer(409, {"error": {"message": "Profiler is already active.", "code": 409}})
         else:
+            app.log("INFO", "Profiler started.")
             self._answer(200, "")
 
     def _stop_profile(self):
