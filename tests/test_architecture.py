@@ -32,7 +32,7 @@ MAY_IMPORT = {
 }
 MAY_USE = {
     "core": {"duckdb", "fsspec", "isal", "zstandard", "prometheus_client"},
-    "collectors": {"httpx"},
+    "collectors": {"httpx", "torch"},  # torch: where a user's program has loaded it
     "queries": {"duckdb"},
     "api": {"duckdb", "pandas", "pyarrow"},  # the last two as types only: test_import_hygiene
     "cli": {"click", "rich"},
