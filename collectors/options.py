@@ -6,9 +6,15 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class ProfileOptions:
-    """What a profile is to hold: `steps` decode steps, and what costs time or bytes beside them."""
+    """What a profile is to hold: `steps` decode steps, and what costs time or bytes beside them.
+
+    Where the engine has such a bound, its profiler leaves out the first `delay_steps` steps, and
+    ends by itself after `max_steps` (0: never).
+    """
 
     steps: int
+    delay_steps: int = 0
+    max_steps: int = 0
     shapes: bool = False
     stacks: bool = False
     memory: bool = False

@@ -17,6 +17,8 @@ KINDS = {
     "load": "load",
     "gpu": "gpu_samples",
     "nccl": "nccl_log",
+    "machine": "context",
+    "models": "config",
 }
 """Folders of a run folder and what their files are."""
 
@@ -41,6 +43,11 @@ class RunFolder:
     def nccl(self) -> Path:
         """NCCL logs, one per process."""
         return self.path / "nccl"
+
+    @property
+    def machine(self) -> Path:
+        """What tools say of the machine."""
+        return self.path / "machine"
 
     @property
     def server_log(self) -> Path:

@@ -1,0 +1,120 @@
+"""What every capture does: a run folder per concurrency, the same windows in each."""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+
+import httpx
+
+from tracekit.collectors.failures import explained, profiler_explained
+from tracekit.collectors.load import Load
+from tracekit.collectors.machine import machine
+from tracekit.collectors.memory import MemoryRoom, MemoryWatch
+from tracekit.collectors.options import Patience, ProfileOptions
+from tracekit.collectors.recording import Recording, recording
+from tracekit.collectors.report import Report
+from tracekit.collectors.run_folder import RunFolder
+from tracekit.collectors.secrets import Known, redacted_value
+from tracekit.collectors.signals import Signals
+from tracekit.collectors.size import refuse_small_disk
+from tracekit.collectors.trace_files import check_ranks
+from tracekit.collectors.window import Target, WindowRun
+from tracekit.errors import CaptureError
+
+ANSWER_TIMEOUT_S = 60.0
+CONNECT_TIMEOUT_S = 10.0
+
+Run = tuple[int, RunFolder]
+"""The concurrency of a run, and where it is recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a capture is to do: the load and its windows for each run."""
+
+    runs: tuple[Run, ...]
+    profile: ProfileOptions
+    load: Load
+    n_warmups: int
+    patience: Patience
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """A plan being carried out; `stop` ends a load early."""
+
+    plan: Plan
+    report: Report
+    signals: Signals
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    def refuse_taken(self) -> None:
+        """Raise CaptureError where one of the run folders is there already."""
+        for _, folder in self.plan.runs:
+            folder.refuse_taken()
+
+    @contextmanager
+    def recording(
+        self, run: Run, context: Mapping[str, object], known: Known
+    ) -> Iterator[Recording]:
+        """Record a run into its folder; whatever goes wrong leaves as one CaptureError."""
+        concurrency, folder = run
+        asked = {"options": asdict(self.plan.profile), "concurrency": concurrency}
+        with recording(folder, {**context, **asked}) as recorded, explained(folder.path, known):
+            recorded.add(machine=redacted_value(machine(folder.machine), known))
+            yield recorded
+
+    def tell_size(self, n_ranks: int) -> None:
+        """Say how large the traces will be; raises CaptureError where there is no room."""
+        (_, folder), *_ = self.plan.runs
+        options = self.plan.profile
+        self.report.note(refuse_small_disk(folder, options, n_ranks, len(self.plan.runs)))
+
+    def measure(self, target: Target, recorded: Recording, concurrency: int) -> None:
+        """Warm up, then run the load once without and once with the profiler."""
+        run = WindowRun(target, self.plan.load, recorded, concurrency, self.stop, self.report)
+        of_run = f"{recorded.folder.name}: "
+        for number in range(self.plan.n_warmups):
+            self.report.stage(f"{of_run}warming up")
+            run.warm_up(f"warmup{number}")
+        self.report.stage(f"{of_run}load without profiler")
+        run.unprofiled("unprofiled")
+        self.report.stage(f"{of_run}load under the profiler")
+        with profiler_explained(target.engine, self.plan.patience.stop_profile_s):
+            run.profiled("profiled", self.plan.profile)
+        check_ranks(recorded.folder, target.engine, target.n_ranks)
+
+    @contextmanager
+    def memory_watched(self, end: Callable[[], None]) -> Iterator[None]:
+        """End the load and call `end` before the machine's memory runs out."""
+
+        def on_low(_: MemoryRoom) -> None:
+            self.stop.set()
+            end()
+
+        with MemoryWatch(on_low) as watch:
+            try:
+                yield
+            except (CaptureError, httpx.HTTPError) as error:
+                if watch.low is None:
+                    raise
+                raise CaptureError(
+                    f"memory: {watch.low}, so the capture ended itself; take fewer --steps, "
+                    "leave out --stacks and --shapes, or make the server smaller"
+                ) from error
+
+    @contextmanager
+    def clients(self, url: str, api_key: str | None) -> Iterator[tuple[httpx.Client, httpx.Client]]:
+        """One for short answers, one that waits as long as traces take to write."""
+        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        timeouts = (
+            httpx.Timeout(seconds, connect=CONNECT_TIMEOUT_S)
+            for seconds in (ANSWER_TIMEOUT_S, self.plan.patience.stop_profile_s)
+        )
+        short, patient = (
+            httpx.Client(base_url=url, headers=headers, timeout=timeout, trust_env=False)
+            for timeout in timeouts
+        )
+        with short, patient:
+            yield short, patient

@@ -1,0 +1,52 @@
+"""Captures a server that somebody else started, and leaves it as it was."""
+
+from tracekit.collectors import run_context
+from tracekit.collectors.capture import Capture
+from tracekit.collectors.engines import engine_of_server
+from tracekit.collectors.health import is_healthy
+from tracekit.collectors.options import TraceFolder
+from tracekit.collectors.secrets import known_secrets, redacted_url
+from tracekit.collectors.trace_files import TraceDir
+from tracekit.collectors.window import Target
+from tracekit.errors import CaptureError
+
+
+def capture_server(
+    capture: Capture,
+    url: str,
+    traces: TraceFolder,
+    api_key: str | None,
+    engine_name: str | None,
+) -> None:
+    """Record all runs of the plan on the server at `url`, whose traces appear in `traces`.
+
+    Raises:
+        CaptureError: anything that went wrong; what was recorded is in the run folders.
+    """
+    capture.refuse_taken()
+    known = known_secrets(["--api-key", api_key] if api_key else [], {})
+    trace_dir = TraceDir(traces.host, traces.inside, is_ours=False)
+    with capture.clients(url, api_key) as (client, patient):
+        if not is_healthy(client):
+            raise CaptureError(f"{redacted_url(url)}: no server answers /health; check --url")
+        engine, facts = engine_of_server(client, engine_name)
+        target = Target(
+            engine=engine,
+            client=client,
+            patient=patient,
+            url=url,
+            model=facts.served_model,
+            trace_dir=trace_dir,
+            n_ranks=None,
+            log=None,
+            api_key=api_key,
+        )
+        context = run_context.of_server(engine.name, facts, known)
+        context["url"] = redacted_url(url, known)
+        for run in capture.plan.runs:
+            with (
+                capture.recording(run, context, known) as recorded,
+                capture.memory_watched(lambda: None),
+            ):
+                capture.measure(target, recorded, run[0])
+                recorded.finish()

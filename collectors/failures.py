@@ -1,0 +1,113 @@
+"""What went wrong, in one line: of several signs the one nearest to the cause."""
+
+import errno
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+from tracekit.collectors.engine import ServingEngine
+from tracekit.collectors.health import ended
+from tracekit.collectors.process import POLL_S, Server
+from tracekit.collectors.report import Report
+from tracekit.collectors.secrets import Known, redacted_text
+from tracekit.errors import CaptureError
+
+FULL_BYTES = 4 * 1024 * 1024
+"""A disk with less room is full: a trace of one step would not fit."""
+
+ENDING_S = 2.0
+"""How long after a failed request a server may still be found to end: vLLM answers 500 first."""
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_TAIL_LINES = 12
+_ANSWER_CHARACTERS = 200
+
+
+@contextmanager
+def explained(folder: Path, known: Known) -> Iterator[None]:
+    """Say what a server's answers and the system's errors mean as one CaptureError."""
+    try:
+        yield
+    except (CaptureError, httpx.HTTPError, OSError) as error:
+        if _is_full(folder, error):
+            raise CaptureError(
+                f"{folder}: the disk is full; free space, or choose another folder with --out"
+            ) from error
+        if isinstance(error, CaptureError):
+            raise
+        raise CaptureError(redacted_text(_told(error), known)) from error
+
+
+@contextmanager
+def blamed_on(server: Server, report: Report, known: Known) -> Iterator[None]:
+    """Where the server ended in the body, say that, and show its last lines."""
+    try:
+        yield
+    except (CaptureError, httpx.HTTPError) as error:
+        if not _ends(server):
+            raise
+        for line in server.tail(_TAIL_LINES):
+            report.note(redacted_text(line, known))
+        raise CaptureError(ended(server)) from error
+
+
+@contextmanager
+def profiler_explained(engine: ServingEngine, patience_s: float) -> Iterator[None]:
+    """Say what answers of /start_profile and /stop_profile mean."""
+    try:
+        yield
+    except httpx.HTTPStatusError as error:
+        path = error.request.url.path
+        if not path.endswith(("/start_profile", "/stop_profile")):
+            raise
+        raise CaptureError(_refused(error, engine)) from error
+    except httpx.ReadTimeout as error:
+        path = error.request.url.path
+        if not path.endswith("/stop_profile"):
+            raise
+        raise CaptureError(
+            f"{path}: no answer in {patience_s:.0f} s, the ranks still write; "
+            "raise --stop-timeout, or take fewer --steps"
+        ) from error
+
+
+def _ends(server: Server) -> bool:
+    deadline = time.monotonic() + ENDING_S
+    while server.exit_code is None:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(POLL_S)
+    return True
+
+
+def _refused(error: httpx.HTTPStatusError, engine: ServingEngine) -> str:
+    path, code = error.request.url.path, error.response.status_code
+    if code == 404:
+        return f"{path}: 404, the server was not started for profiling; {engine.how_to_profile}"
+    if code == 409:
+        return f"{path}: 409, its profiler runs already; end that with POST /stop_profile"
+    return f"{_told(error)}; look into the server's log"
+
+
+def _is_full(folder: Path, error: Exception) -> bool:
+    if isinstance(error, OSError) and error.errno in _FULL:
+        return True
+    return folder.exists() and shutil.disk_usage(folder).free < FULL_BYTES
+
+
+def _told(error: httpx.HTTPError | OSError) -> str:
+    if isinstance(error, OSError):
+        return f"{error.filename or 'capture'}: {error.strerror}; check the path and its rights"
+    request = f"{error.request.method} {error.request.url.path}"
+    if isinstance(error, httpx.HTTPStatusError):
+        return f"{request}: {error.response.status_code} {_answer(error.response)}".rstrip()
+    reason = "no answer in time" if isinstance(error, httpx.TimeoutException) else str(error)
+    return f"{request}: {reason or 'the connection broke'}; is the server still there?"
+
+
+def _answer(response: httpx.Response) -> str:
+    return " ".join(response.text[:_ANSWER_CHARACTERS].split())

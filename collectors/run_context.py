@@ -1,0 +1,51 @@
+"""What run.json says of a run besides its windows; every secret is masked on the way."""
+
+from collections.abc import Mapping, Sequence
+
+from tracekit.collectors.engine import Launch, ServerFacts
+from tracekit.collectors.secrets import (
+    Known,
+    redacted_arguments,
+    redacted_environment,
+    redacted_value,
+)
+from tracekit.readers.serve_command import setup_of_command
+
+
+def of_command(
+    engine: str, command: Sequence[str], environment: Mapping[str, str], known: Known
+) -> dict[str, object]:
+    """What a command says before it is started."""
+    setup = setup_of_command(command)
+    drafting = {
+        "method": setup.speculative_method,
+        "num_speculative_tokens": setup.num_speculative_tokens,
+    }
+    return {
+        "engine": {"name": engine},
+        "model": redacted_value(setup.model, known),
+        "tensor_parallel": setup.tensor_parallel,
+        "speculative": drafting if setup.speculative_method else None,
+        "command": redacted_arguments(command, known),
+        "environment": redacted_environment(environment, known),
+    }
+
+
+def of_server(engine: str, facts: ServerFacts, known: Known) -> dict[str, object]:
+    """What a running server tells of itself."""
+    told: dict[str, object] = {
+        "engine": {"name": engine, "version": facts.version},
+        "served_model": facts.served_model,
+        "server_args": facts.server_args,
+    }
+    if facts.model:
+        told["model"] = facts.model
+    return {name: redacted_value(value, known) for name, value in told.items()}
+
+
+def of_launch(launch: Launch, environment: Mapping[str, str], known: Known) -> dict[str, object]:
+    """What is started, which is not quite what the user wrote, and the environment it gets."""
+    return {
+        "command": redacted_arguments(launch.command, known),
+        "environment": redacted_environment(environment, known),
+    }

@@ -1,0 +1,123 @@
+"""Engine vLLM: `vllm serve ...` and `python -m vllm.entrypoints.openai.api_server ...`."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+
+import httpx
+
+from tracekit.collectors.engine import Launch, ServerFacts
+from tracekit.collectors.interpreter import interpreter_of
+from tracekit.collectors.options import ProfileOptions
+from tracekit.collectors.run_folder import RunFolder
+from tracekit.collectors.scopes import scopes_environment
+from tracekit.collectors.served import served_by
+from tracekit.collectors.vllm_installed import InstalledVllm, installed_vllm
+from tracekit.collectors.vllm_profiler import (
+    OPTION,
+    has_config,
+    profiler_config,
+    profiler_variables,
+    without_profiler_config,
+)
+from tracekit.errors import CaptureError
+
+ITERATION_LOG = "enable_logging_iteration_details"
+
+
+class Vllm:
+    """vLLM; see `ServingEngine`."""
+
+    name = "vllm"
+    how_to_profile = (
+        f'start it with {OPTION} \'{{"profiler":"torch","torch_profiler_dir":"DIR"}}\', '
+        "before vLLM 0.13 with VLLM_TORCH_PROFILER_DIR=DIR"
+    )
+
+    def is_started_by(self, command: Sequence[str]) -> bool:
+        """Whether one of the words starts a vLLM server."""
+        return _place(command) is not None
+
+    def launch(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        options: ProfileOptions,
+        folder: RunFolder,
+    ) -> Launch:
+        """The command with the profiler switch that the installed vLLM takes."""
+        place = _place(command)
+        if place is None:
+            raise CaptureError(
+                f"{command[0]}: no vLLM server in this command; write vllm serve MODEL after --"
+            )
+        served = served_by(command[place + 1 :], environment, port=8000)
+        python = interpreter_of(command, place, environment)
+        installed = installed_vllm(python, environment)
+        scopes = scopes_environment(environment) if options.scopes else {}
+        arguments, user = without_profiler_config(command[place + 1 :])
+        switches = _switches(installed, options, folder, user)
+        return Launch(
+            command=(*command[: place + 1], *arguments, *switches),
+            env={**profiler_variables(installed, options, folder.traces), **scopes},
+            trace_dir=folder.traces,
+            url=served.url,
+            n_ranks=served.n_ranks,
+            python=python,
+            api_key=served.api_key,
+        )
+
+    def describe(self, client: httpx.Client) -> ServerFacts:
+        """Version and model; arguments where the server is in development mode."""
+        version = client.get("/version").raise_for_status().json()["version"]
+        model = client.get("/v1/models").raise_for_status().json()["data"][0]
+        info = client.get("/server_info", params={"config_format": "json"})
+        return ServerFacts(
+            version=version,
+            model=model.get("root"),
+            served_model=model["id"],
+            server_args=info.json() if info.is_success else {},
+        )
+
+    def start_profile(
+        self, client: httpx.Client, options: ProfileOptions, trace_dir: str, name: str
+    ) -> None:
+        """Start the profiler as the server was configured; older versions take no options here."""
+        client.post("/start_profile").raise_for_status()
+
+    def stop_profile(self, client: httpx.Client) -> None:
+        """Stop it; the answer comes when all ranks have written."""
+        client.post("/stop_profile").raise_for_status()
+
+    def is_rank_trace(self, name: str) -> bool:
+        """All traces but that of the API server, which has no device work."""
+        return ".pt.trace.json" in name and ".async_llm." not in name
+
+
+def _place(command: Sequence[str]) -> int | None:
+    """Where the word is that starts the server: `vllm` before `serve`, or the module."""
+    for place, word in enumerate(command):
+        if word.startswith("vllm.entrypoints."):
+            return place
+        if PurePath(word).name == "vllm" and list(command[place + 1 : place + 2]) == ["serve"]:
+            return place
+    return None
+
+
+def _switches(
+    installed: InstalledVllm,
+    options: ProfileOptions,
+    folder: RunFolder,
+    user: Mapping[str, object],
+) -> list[str]:
+    switches = []
+    if has_config(installed):
+        config = profiler_config(installed, options, folder.traces, user)
+        switches += [OPTION, json.dumps(config)]
+    elif "VLLM_TORCH_PROFILER_DIR" not in installed.variables:
+        raise CaptureError(
+            f"vLLM {installed.version}: has no profiler that tracekit knows; take another version"
+        )
+    if ITERATION_LOG in installed.observability_fields:
+        switches.append(f"--{ITERATION_LOG.replace('_', '-')}")
+    return switches

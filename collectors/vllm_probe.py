@@ -1,0 +1,48 @@
+"""Runs in vLLM's Python as `python -c`: prints as JSON what of profiling this vLLM knows.
+
+Reads vLLM's files and imports none of them: 0.1 s, where `import vllm` takes 5 to 15 s.
+Of use alone, on any Python from 3.8; `vllm_installed.py` asks it.
+"""
+
+import ast
+import importlib.util
+import json
+import re
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import List, Optional  # noqa: UP035 - for Python 3.8
+
+
+def fields_of(root: Path, name: str) -> Optional[List[str]]:  # noqa: UP006, UP045
+    """Fields of a class of vLLM's configuration; None where there is no such class."""
+    for path in [*sorted((root / "config").glob("*.py")), root / "config.py"]:
+        text = path.read_text(encoding="utf-8") if path.is_file() else ""
+        if "class " + name in text:
+            for node in ast.parse(text).body:
+                if isinstance(node, ast.ClassDef) and node.name == name:
+                    return [
+                        field.target.id
+                        for field in node.body
+                        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+                    ]
+    return None
+
+
+def main() -> None:
+    """Print version, fields of ProfilerConfig and ObservabilityConfig, environment variables."""
+    spec = importlib.util.find_spec("vllm")
+    if spec is None or spec.origin is None:
+        sys.exit("there is no vllm in this Python")
+    root = Path(spec.origin).parent
+    envs = root / "envs.py"
+    found = {
+        "version": metadata.version("vllm"),
+        "profiler": fields_of(root, "ProfilerConfig"),
+        "observability": fields_of(root, "ObservabilityConfig"),
+        "variables": re.findall(r"\bVLLM_\w+", envs.read_text(encoding="utf-8")),
+    }
+    print(json.dumps(found))  # noqa: T201 - what it is run for
+
+
+main()

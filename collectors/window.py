@@ -1,0 +1,168 @@
+"""A window: the load once, with /metrics before and after, under the profiler or not."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from tracekit.collectors.engine import ServingEngine
+from tracekit.collectors.gpu import GpuSampler
+from tracekit.collectors.load import Load, LoadSummary, LoadWindow
+from tracekit.collectors.options import ProfileOptions
+from tracekit.collectors.recording import Recording
+from tracekit.collectors.report import Report
+from tracekit.collectors.run_folder import RunFolder
+from tracekit.collectors.trace_files import TraceDir
+from tracekit.errors import CaptureError
+
+GIVE_UP_S = 5.0
+"""Time for /stop_profile when the capture is given up: the server goes on without us."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A server that answers.
+
+    `client` is for short answers, `patient` for those that come when traces are written.
+    `log` is None where the server was started by somebody else.
+    """
+
+    engine: ServingEngine
+    client: httpx.Client
+    patient: httpx.Client
+    url: str
+    model: str
+    trace_dir: TraceDir
+    n_ranks: int | None
+    log: Path | None
+    api_key: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class WindowRun:
+    """What runs in a window: `load` against `target`, recorded into `folder`."""
+
+    target: Target
+    load: Load
+    recorded: Recording
+    concurrency: int
+    stop: threading.Event
+    report: Report
+
+    @property
+    def folder(self) -> RunFolder:
+        """Where it is recorded."""
+        return self.recorded.folder
+
+    def warm_up(self, name: str) -> None:
+        """Run the load and keep nothing of it."""
+        self._run_load(name)
+        (self.folder.path / _rows(name)).unlink(missing_ok=True)
+
+    def unprofiled(self, name: str) -> None:
+        """Run the load."""
+        self.recorded.add_window({**self._measured(name), "is_profiled": False})
+
+    def profiled(self, name: str, options: ProfileOptions) -> None:
+        """Run the load under the profiler and bring its traces into the run folder."""
+        target, engine = self.target, self.target.engine
+        before = target.trace_dir.stamps()
+        try:
+            with self._given_up():
+                engine.start_profile(target.patient, options, target.trace_dir.inside, name)
+                with self._stopped_where_it_fails():
+                    window = {**self._measured(name), "is_profiled": True}
+            self.recorded.add_window(window)
+            self.report.stage("waiting for the ranks to write their traces")
+            began = time.time_ns()
+            engine.stop_profile(target.patient)
+            window["stop_profile_ns"] = time.time_ns() - began
+            target.trace_dir.wait_for_ranks(before, engine, target.n_ranks)
+        finally:
+            target.trace_dir.take_new(before, self.folder)
+
+    @contextmanager
+    def _given_up(self) -> Iterator[None]:
+        """On Ctrl-C leave somebody else's server without a profiler that goes on and fills it."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            if not self.target.trace_dir.is_ours:
+                with suppress(httpx.HTTPError):
+                    self.target.client.post("/stop_profile", timeout=GIVE_UP_S)
+            raise
+
+    @contextmanager
+    def _stopped_where_it_fails(self) -> Iterator[None]:
+        """Stop the profiler after a load that failed: what it recorded may show why."""
+        try:
+            yield
+        except (CaptureError, httpx.HTTPError, OSError):
+            with suppress(httpx.HTTPError):
+                self.target.engine.stop_profile(self.target.patient)
+            raise
+
+    def _measured(self, name: str) -> dict[str, object]:
+        before, after = (f"metrics/{name}_{moment}.prom" for moment in ("before", "after"))
+        from_byte = self._log_size()
+        self._save_metrics(before)
+        with self._gpus_sampled(name) as samples:
+            summary = self._run_load(name)
+        self._save_metrics(after)
+        return {
+            "name": name,
+            "concurrency": self.concurrency,
+            "start_ns": summary.start_ns,
+            "dur_ns": summary.dur_ns,
+            "n_requests": summary.n_requests,
+            "n_emitted_tokens": summary.n_tokens,
+            "metrics_before": before,
+            "metrics_after": after,
+            "log": self._log_part(from_byte),
+            "load": self._if_written(_rows(name)),
+            "gpu_samples": self._if_written(samples),
+        }
+
+    @contextmanager
+    def _gpus_sampled(self, name: str) -> Iterator[str]:
+        path = f"gpu/{name}.csv"
+        with GpuSampler(self.folder.path / path) as sampler:
+            yield path
+        if sampler.problem:
+            self.report.note(f"GPUs are not sampled: {sampler.problem}")
+
+    def _run_load(self, name: str) -> LoadSummary:
+        target = self.target
+        window = LoadWindow(
+            url=target.url,
+            model=target.model,
+            name=name,
+            concurrency=self.concurrency,
+            folder=self.folder.path,
+            api_key=target.api_key,
+        )
+        return self.load.run(window, self.stop)
+
+    def _if_written(self, path: str) -> str | None:
+        return path if (self.folder.path / path).exists() else None
+
+    def _save_metrics(self, name: str) -> None:
+        text = self.target.client.get("/metrics").raise_for_status().content
+        (self.folder.path / name).write_bytes(text)
+
+    def _log_size(self) -> int:
+        return self.target.log.stat().st_size if self.target.log else 0
+
+    def _log_part(self, from_byte: int) -> dict[str, object] | None:
+        if self.target.log is None:
+            return None
+        path = self.folder.relative(self.folder.server_log)
+        return {"path": path, "from_byte": from_byte, "to_byte": self._log_size()}
+
+
+def _rows(name: str) -> str:
+    return f"load/{name}.jsonl"

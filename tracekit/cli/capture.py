@@ -1,0 +1,250 @@
+"""tracekit capture: profile a serving run, from its start to its breakdown."""
+
+import os
+import re
+from contextlib import closing
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import click
+
+from tracekit.cli import breakdown, capture_load, options, output
+from tracekit.cli.stages import Stages
+from tracekit.errors import TracekitError
+
+if TYPE_CHECKING:
+    from tracekit.collectors.capture import Capture, Run
+    from tracekit.collectors.options import ProfileOptions, TraceFolder
+
+POSITIVE = click.IntRange(min=1)
+NOT_NEGATIVE = click.IntRange(min=0)
+SECONDS = click.FloatRange(min=0, min_open=True)
+NAME = re.compile(r"\w[\w.,+@=-]*")
+
+
+def _name(ctx: click.Context, parameter: click.Parameter, value: str) -> str:
+    """One that a folder can have."""
+    if not NAME.fullmatch(value):
+        raise click.BadParameter(f"{value!r}: take letters, digits and . , + @ = -")
+    return value
+
+
+def _numbers(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[int, ...]:
+    """Of `1,4,16`."""
+    words = value.split(",")
+    numbers = tuple(int(word) for word in words if word.strip().isdecimal())
+    if len(numbers) < len(words) or 0 in numbers or len(set(numbers)) < len(numbers):
+        raise click.BadParameter(f"{value!r}: write numbers, such as 1,4,16")
+    return numbers
+
+
+@click.command("capture", context_settings={"allow_interspersed_args": False})
+@click.option("--run", metavar="NAME", required=True, callback=_name, help="Name of the run.")
+@click.option(
+    "--steps",
+    type=POSITIVE,
+    default=32,
+    show_default=True,
+    metavar="N",
+    help="Decode steps to profile.",
+)
+@click.option(
+    "--concurrency",
+    default="1",
+    callback=_numbers,
+    show_default=True,
+    metavar="N,...",
+    help="Requests at a time; of several numbers each makes a run NAME-cN.",
+)
+@click.option("--url", metavar="URL", help="Attach to the server that runs there.")
+@click.option(
+    "--trace-dir",
+    metavar="DIR[=INSIDE]",
+    help="Attached: where its traces appear; INSIDE as a container sees it.",
+)
+@click.option(
+    "--api-key",
+    envvar="VLLM_API_KEY",
+    show_envvar=True,
+    metavar="KEY",
+    help="Attached: its API key.",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(["vllm", "sglang", "torch"]),
+    help="Engine [default: as found].",
+)
+@capture_load.add_options
+@click.option(
+    "--warmups",
+    type=NOT_NEGATIVE,
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Times the load runs before it counts.",
+)
+@click.option(
+    "--delay",
+    type=NOT_NEGATIVE,
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Steps to leave out before those profiled.",
+)
+@click.option("--shapes", is_flag=True, help="Record shapes of operators; takes time.")
+@click.option("--stacks", is_flag=True, help="Record Python stacks; takes much time.")
+@click.option("--allocations", is_flag=True, help="Record memory allocations; takes time.")
+@click.option("--nccl-log", is_flag=True, help="Record NCCL's log; takes time.")
+@click.option("--no-scopes", is_flag=True, help="Do not mark target, sampling and draft in vLLM.")
+@click.option(
+    "--out",
+    type=click.Path(),
+    default="tracekit-runs",
+    show_default=True,
+    metavar="DIR",
+    help="Where run folders go.",
+)
+@click.option(
+    "--start-timeout",
+    type=SECONDS,
+    default=1800.0,
+    show_default=True,
+    metavar="S",
+    help="Seconds for the server to become healthy.",
+)
+@click.option(
+    "--stop-timeout",
+    type=SECONDS,
+    default=1800.0,
+    show_default=True,
+    metavar="S",
+    help="Seconds for the ranks to write their traces.",
+)
+@options.db()
+@click.argument("command", metavar="[--] [COMMAND...]", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
+def command(ctx: click.Context, /, **given: object) -> None:
+    """Profile a serving run: start, load, profile, stop, ingest, breakdown.
+
+    COMMAND starts the server, as you would write it without tracekit. With --url it is a server
+    that runs already and was started for profiling.
+    """
+    from tracekit.collectors.capture import Capture, Plan
+    from tracekit.collectors.options import Patience
+    from tracekit.collectors.signals import Signals
+
+    asked = SimpleNamespace(**given)
+    _refuse_usage(asked)
+    runs = _runs(asked)
+    _refuse_taken(asked.db, runs)
+    plan = Plan(
+        runs=runs,
+        profile=_profile(asked),
+        load=capture_load.load_of(asked),
+        n_warmups=asked.warmups,
+        patience=Patience(asked.start_timeout, asked.stop_timeout),
+    )
+    signals = Signals()
+    with closing(Stages()) as stages, signals.handled():
+        _record(Capture(plan, stages, signals), asked)
+        _ingest(runs, asked.db, stages)
+    _show(ctx, runs, asked.db)
+
+
+def _refuse_usage(asked: SimpleNamespace) -> None:
+    if not asked.command and not asked.url:
+        raise click.UsageError("Missing the command to start, after --; or --url of a server.")
+    if asked.url and not asked.command and not asked.trace_dir:
+        raise click.UsageError("--url needs --trace-dir: the folder where its traces appear.")
+
+
+def _runs(asked: SimpleNamespace) -> "tuple[Run, ...]":
+    from tracekit.collectors.run_folder import RunFolder
+
+    out = Path(asked.out).absolute()
+    if len(asked.concurrency) == 1:
+        return ((asked.concurrency[0], RunFolder(out / asked.run)),)
+    return tuple(
+        (number, RunFolder(out / f"{asked.run}-c{number}")) for number in asked.concurrency
+    )
+
+
+def _refuse_taken(db: str | None, runs: "tuple[Run, ...]") -> None:
+    """Before anything is started: the database can be used, and has no run of these names."""
+    from tracekit.database import Database, default_database
+    from tracekit.errors import StoreError
+    from tracekit.place import InUse, is_database, resolve
+
+    path = default_database(db)
+    if not is_database(resolve(path)):
+        return
+    try:
+        taken = set(Database(path).runs())
+    except InUse:  # an ingest can wait for that, or goes round it
+        return
+    for _, folder in runs:
+        if folder.name in taken:
+            raise StoreError(f"{path}: run {folder.name!r} is already there; choose another --run")
+
+
+def _profile(asked: SimpleNamespace) -> "ProfileOptions":
+    from tracekit.collectors.options import ProfileOptions
+
+    return ProfileOptions(
+        steps=asked.steps,
+        delay_steps=asked.delay,
+        max_steps=capture_load.max_steps(asked),
+        shapes=asked.shapes,
+        stacks=asked.stacks,
+        memory=asked.allocations,
+        scopes=not asked.no_scopes,
+        nccl_log=asked.nccl_log,
+    )
+
+
+def _record(capture: "Capture", asked: SimpleNamespace) -> None:
+    from tracekit.collectors.capture_command import capture_command
+    from tracekit.collectors.capture_server import capture_server
+
+    if asked.command:
+        capture_command(capture, asked.command, os.environ, asked.engine, asked.url)
+    else:
+        traces = _trace_folder(asked.trace_dir)
+        capture_server(capture, asked.url.rstrip("/"), traces, asked.api_key, asked.engine)
+
+
+def _trace_folder(text: str) -> "TraceFolder":
+    from tracekit.collectors.options import TraceFolder
+    from tracekit.errors import CaptureError
+
+    host, _, inside = (text, "", "") if Path(text).is_dir() else text.partition("=")
+    path = Path(host).absolute()
+    if not path.is_dir():
+        raise CaptureError(f"--trace-dir {host}: no such folder; name the one the server writes to")
+    return TraceFolder(path, inside or str(path))
+
+
+def _ingest(runs: "tuple[Run, ...]", db: str | None, stages: Stages) -> None:
+    from tracekit import api
+
+    for _, folder in runs:
+        stages.stage(f"{folder.name}: reading the traces")
+        try:
+            (summary,) = api.ingest(folder.path, run=folder.name, db=db)
+        except TracekitError:
+            stages.note(
+                f"recorded in {folder.path}, not yet in a database: tracekit ingest reads it"
+            )
+            raise
+        if summary.n_lost:
+            stages.note(f"{folder.name}: {summary.n_lost:,} events lost; see tracekit ingest")
+
+
+def _show(ctx: click.Context, runs: "tuple[Run, ...]", db: str | None) -> None:
+    if len(runs) > 1:
+        names = [folder.name for _, folder in runs]
+        output.write_lines([f"Next: {output.to_paste(db, 'breakdown', name)}" for name in names])
+        return
+    ((_, folder),) = runs
+    ctx.invoke(breakdown.command, run=folder.name, db=db)
