@@ -32,6 +32,7 @@ ORDER = (
     "steps",
     "dummy",
     "place",
+    "emitted",
     "phases",
     "complete",
     "attribute",

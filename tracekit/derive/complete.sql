@@ -5,13 +5,33 @@
 --
 -- Makes: phase_host, cut_step.
 
--- Host time of a phase: its scopes less what inner scopes of other phases take.
+-- Host time of a phase: its scopes less what inner scopes of other phases take. Where a scope of the
+-- plugin is open, the engine's do not count.
 CREATE TEMP TABLE phase_host AS
-WITH segment AS (
-    SELECT
-        file_id, value AS phase, from_ns,
-        lead(from_ns) OVER (PARTITION BY file_id, thread ORDER BY from_ns) AS until_ns
+WITH opened AS (
+    SELECT file_id, thread, from_ns, coalesce(value, '') AS plugin, NULL AS engine
+    FROM innermost('plugin_scope')
+    UNION ALL
+    SELECT file_id, thread, from_ns, NULL, coalesce(value, '')
     FROM innermost('phase_scope')
+),
+told AS (
+    SELECT
+        *,
+        nullif(last_value(plugin IGNORE NULLS) OVER so_far, '') AS plugin_phase,
+        nullif(last_value(engine IGNORE NULLS) OVER so_far, '') AS engine_phase
+    FROM opened
+    WINDOW so_far AS (
+        PARTITION BY file_id, thread ORDER BY from_ns
+        RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+    )
+),
+segment AS (
+    SELECT
+        file_id, coalesce(plugin_phase, engine_phase) AS phase, from_ns,
+        CASE WHEN plugin_phase IS NOT NULL THEN 'plugin' ELSE 'engine' END::phase_source AS source,
+        lead(from_ns) OVER (PARTITION BY file_id, thread ORDER BY from_ns) AS until_ns
+    FROM told
 )
 SELECT
     segment.file_id, k,
@@ -19,7 +39,8 @@ SELECT
         WHEN phase IN ('forward', 'pass') THEN CASE WHEN is_verify THEN 'verify' ELSE 'forward' END
         ELSE phase
     END AS phase,
-    min(from_ns) AS host_start_ns, sum(until_ns - from_ns)::BIGINT AS host_dur_ns
+    min(from_ns) AS host_start_ns, sum(until_ns - from_ns)::BIGINT AS host_dur_ns,
+    min(source) AS host_source
 FROM segment
 ASOF JOIN step_fact ON segment.file_id = step_fact.file_id AND from_ns >= begin_ns
 WHERE phase IS NOT NULL

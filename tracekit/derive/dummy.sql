@@ -13,7 +13,7 @@ WITH counted AS (
 ),
 run_drafts AS (
     SELECT
-        EXISTS (FROM launch WHERE is_draft_input OR is_rejection OR scope_phase = 'draft')
+        EXISTS (FROM launch WHERE is_draft_input OR is_rejection OR 'draft' IN (scope_phase, plugin_phase))
         OR EXISTS (
             FROM counted
             WHERE try_cast(counts.gt AS BIGINT) > try_cast(counts.g AS BIGINT)

@@ -34,19 +34,25 @@ WITH grouped AS (
 ),
 -- One timeline per thread of what is open, so that launches are joined once; '' is nothing open.
 opened AS (
-    SELECT file_id, thread, from_ns, coalesce(value, '') AS phase, NULL AS compiled, NULL AS scope
+    SELECT
+        file_id, thread, from_ns, coalesce(value, '') AS phase, NULL AS compiled, NULL AS scope,
+        NULL AS plugin
     FROM innermost('phase_scope')
     UNION ALL
-    SELECT file_id, thread, from_ns, NULL, coalesce(value, ''), NULL
+    SELECT file_id, thread, from_ns, NULL, coalesce(value, ''), NULL, NULL
     FROM innermost('compiled_scope')
     UNION ALL
-    SELECT file_id, thread, from_ns, NULL, NULL, coalesce(value, '')
+    SELECT file_id, thread, from_ns, NULL, NULL, coalesce(value, ''), NULL
     FROM innermost('annotation')
+    UNION ALL
+    SELECT file_id, thread, from_ns, NULL, NULL, NULL, coalesce(value, '')
+    FROM innermost('plugin_scope')
 ),
 segment AS (
     SELECT
         file_id, thread, from_ns,
         nullif(last_value(phase IGNORE NULLS) OVER so_far, '') AS scope_phase,
+        nullif(last_value(plugin IGNORE NULLS) OVER so_far, '') AS plugin_phase,
         nullif(last_value(compiled IGNORE NULLS) OVER so_far, '') IS NOT NULL AS is_compiled,
         nullif(last_value(scope IGNORE NULLS) OVER so_far, '') AS scope
     FROM opened
@@ -55,7 +61,7 @@ segment AS (
         RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
     )
 )
-SELECT grouped.*, scope_phase, coalesce(is_compiled, false) AS is_compiled, scope
+SELECT grouped.*, scope_phase, plugin_phase, coalesce(is_compiled, false) AS is_compiled, scope
 FROM grouped
 ASOF LEFT JOIN segment
     ON grouped.file_id = segment.file_id AND grouped.thread = segment.thread

@@ -1,9 +1,10 @@
--- Scopes ready for `innermost`: those that name a phase, mark compiled code, and all annotations.
+-- Scopes ready for `innermost`: those that name a phase (the engine's, the plugin's), mark compiled code,
+-- and all annotations.
 --
 -- SGLang nests: whatever runs inside draft or draft_extend drafts, also a step[...] of the same
 -- name as the target's (before 0.5.23). `pass` is a target pass, whose head is input preparation.
 --
--- Makes: sglang_pass, phase_scope, compiled_scope, annotation.
+-- Makes: sglang_pass, phase_scope, plugin_scope, compiled_scope, annotation.
 
 CREATE TEMP TABLE sglang_pass AS
 WITH span AS (
@@ -31,6 +32,11 @@ WHERE phase IS NOT NULL
 UNION ALL
 SELECT file_id, thread, start_ns, end_ns, value
 FROM sglang_pass;
+
+CREATE TEMP TABLE plugin_scope AS
+SELECT file_id, thread, start_ns, end_ns, plugin_phase AS value
+FROM host_scope
+WHERE plugin_phase IS NOT NULL;
 
 CREATE TEMP TABLE compiled_scope AS
 SELECT file_id, thread, start_ns, end_ns, name AS value

@@ -1,8 +1,9 @@
 -- Kind of each step, and phase of each launch with what decided it.
 --
--- Scopes decide where they are; the rest goes by the order of launches within the step. The target
--- pass begins at the first graph replay, model kernel or compiled region; where it ends, the runner
--- tells: vLLM V1 by its execute_ span, V2 by its first sampling kernel.
+-- Scopes decide where they are, the plugin's before the engine's; the rest goes by the order of launches
+-- within the step. The target pass begins at the plugin's first scope of it, else at the first graph replay,
+-- model kernel or compiled region; where it ends, the plugin tells, else the runner: vLLM V1 by its execute_
+-- span, V2 by its first sampling kernel.
 --
 -- Makes: step_fact, speculation, pass_end, launch_phase.
 
@@ -38,9 +39,21 @@ batch AS (
     ASOF JOIN host_step ON host_scope.file_id = host_step.file_id AND start_ns >= begin_ns
     WHERE role = CASE WHEN habit = 'run_batch' THEN 'run_batch' ELSE 'execute' END
     GROUP BY ALL
+),
+wrapped AS (
+    SELECT
+        host_step.file_id, k,
+        min(start_ns) AS plugin_start_ns,
+        min(start_ns) FILTER (plugin_phase = 'forward') AS plugin_pass_ns,
+        max(host_scope.end_ns) FILTER (plugin_phase = 'forward') AS plugin_pass_end_ns
+    FROM host_scope
+    ASOF JOIN host_step ON host_scope.file_id = host_step.file_id AND start_ns >= begin_ns
+    WHERE plugin_phase IS NOT NULL
+    GROUP BY ALL
 )
 SELECT
     host_step.*, launched.* EXCLUDE (file_id, k), passed.* EXCLUDE (file_id, k), batch_end_ns,
+    wrapped.* EXCLUDE (file_id, k),
     CASE
         WHEN n_decode_tokens IS NOT NULL THEN n_decode_tokens > n_decode_reqs
         ELSE coalesce(has_verify_span, false) OR coalesce(has_rejection, false)
@@ -48,7 +61,8 @@ SELECT
 FROM host_step
 LEFT JOIN launched USING (file_id, k)
 LEFT JOIN passed USING (file_id, k)
-LEFT JOIN batch USING (file_id, k);
+LEFT JOIN batch USING (file_id, k)
+LEFT JOIN wrapped USING (file_id, k);
 
 CREATE TEMP TABLE speculation AS
 SELECT coalesce(bool_or(is_verify), false) AS is_speculative
@@ -92,11 +106,22 @@ decided AS (
     SELECT
         file_id, launch_id, k, is_verify,
         CASE
+            WHEN plugin_phase IS NOT NULL THEN {'phase': plugin_phase, 'source': 'plugin'}
             WHEN is_dummy THEN {'phase': 'forward', 'source': 'kernels'}
             WHEN scope_phase = 'pass' AND at_ns < scoped_pass_ns
                 THEN {'phase': 'prepare', 'source': 'engine'}
             WHEN scope_phase = 'pass' THEN {'phase': 'forward', 'source': 'engine'}
             WHEN scope_phase IS NOT NULL THEN {'phase': scope_phase, 'source': 'engine'}
+            -- Beside the plugin's scopes alone. V2 updates the accepted tokens after `sample` returns.
+            WHEN at_ns < plugin_pass_ns THEN {'phase': 'prepare', 'source': 'span'}
+            WHEN at_ns >= plugin_pass_end_ns AND is_output_copy
+                THEN {'phase': 'other', 'source': 'span'}
+            WHEN has_v2 AND at_ns >= coalesce(plugin_pass_end_ns, plugin_start_ns)
+                AND at_ns <= post_update_ns
+                THEN {'phase': 'sample', 'source': 'kernels'}
+            WHEN at_ns >= plugin_pass_ns AND at_ns < execute_end_ns
+                THEN {'phase': 'forward', 'source': 'span'}
+            WHEN at_ns >= plugin_start_ns THEN {'phase': 'other', 'source': 'span'}
             WHEN is_sglang AND at_ns < batch_end_ns AND at_ns < least(target_start_ns, draft_start_ns)
                 THEN {'phase': 'prepare', 'source': 'engine'}
             WHEN is_sglang AND is_output_copy AND at_ns >= target_scope_end_ns

@@ -60,7 +60,10 @@ SELECT
         WHEN n_decode_tokens >= n_decode_reqs THEN n_decode_tokens - n_decode_reqs
         WHEN NOT is_verify THEN 0
     END,
-    CASE WHEN n_prefill_reqs = 0 AND n_decode_tokens = n_decode_reqs THEN n_decode_reqs END,
+    CASE
+        WHEN n_prefill_reqs = 0 AND n_decode_tokens = n_decode_reqs THEN n_decode_reqs
+        ELSE emitted.n
+    END,
     cut_step.k IS NULL AND coalesce(begin_ns >= window_start_ns, true),
     main_stream, call, call_ns
 FROM step_fact
@@ -69,6 +72,7 @@ JOIN file USING (file_id)
 LEFT JOIN step_time USING (file_id, k)
 LEFT JOIN longest USING (file_id, k)
 LEFT JOIN cut_step USING (file_id, k)
+LEFT JOIN emitted USING (file_id, k)
 CROSS JOIN (
     -- vLLM annotates its empty steps; SGLang skips them.
     SELECT bool_or(execute_name IS NOT NULL) AND bool_and(pass_name IS NULL) AS writes_empty_steps

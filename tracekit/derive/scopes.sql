@@ -1,6 +1,8 @@
--- What each host annotation means to us: `role`, and the phase it names where it names one.
+-- What each host annotation means to us: `role`, and the phase it names where it names one; of the scopes of
+-- tracekit's own plugin `plugin_phase`.
 --
--- Source: vLLM 0.7-0.33 gpu_model_runner and gpu_worker, SGLang 0.5.11-0.5.23 scheduler and model_runner.
+-- Source: vLLM 0.7-0.33 gpu_model_runner and gpu_worker, SGLang 0.5.11-0.5.23 scheduler and model_runner,
+-- tracekit's plugin for vLLM (collectors/vllm_plugin).
 --
 -- Makes: host_scope.
 
@@ -44,12 +46,18 @@ role AS (
             WHEN 'modelrunneroutput' THEN 'other'
             WHEN 'asyncgpumodelrunneroutput' THEN 'other'
             WHEN 'set_async_sampled_token_ids' THEN 'other'
-        END AS phase_word
+        END AS phase_word,
+        CASE name
+            WHEN 'tracekit: forward' THEN 'forward'
+            WHEN 'tracekit: logits' THEN 'forward'
+            WHEN 'tracekit: sample' THEN 'sample'
+            WHEN 'tracekit: draft' THEN 'draft'
+        END AS plugin_phase
     FROM spelled
 )
 SELECT
     file_id, thread, start_ns, start_ns + dur_ns AS end_ns, span.name, role,
-    is_op,
+    is_op, plugin_phase,
     CASE
         WHEN span.name LIKE 'gpu\_model\_runner: %' ESCAPE '\' THEN phase_word
         -- Bare words are vLLM's only where its first scope, Preprocess, is there too.

@@ -86,7 +86,7 @@ SELECT
     $run, dp, rank, step, phase, phase_time.start_ns,
     coalesce(n, 0), coalesce(sum_ns, 0), coalesce(busy_ns, 0),
     coalesce(host_start_ns, first_launch.at_ns), host_dur_ns,
-    coalesce(phase_source, 'engine')
+    coalesce(phase_source, host_source)
 FROM phase_time
 FULL JOIN phase_host USING (file_id, k, phase)
 LEFT JOIN first_launch USING (file_id, k, phase)
