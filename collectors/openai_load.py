@@ -4,7 +4,7 @@ import asyncio
 import json
 import threading
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TextIO
@@ -13,7 +13,7 @@ import httpx
 
 from tracekit.collectors.load import IsStopped, LoadSummary, LoadWindow, apart
 from tracekit.collectors.openai_stream import Answer, AnswerError, Clock, receive
-from tracekit.collectors.prompts import Api, Prompts
+from tracekit.collectors.prompts import Api, Prompt, Prompts
 from tracekit.collectors.secrets import redacted_text
 from tracekit.errors import CaptureError
 
@@ -23,13 +23,24 @@ _CONNECT_TIMEOUT_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
+class Request:
+    """A request ready to send; `n_least` is how many tokens have to come."""
+
+    number: int
+    prompt: int
+    n_least: int
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class OpenAILoad:
     """Requests of `n_output_tokens` each, as many at a time as the window's concurrency.
 
     Each stream sends its next request when the last is answered, without think time. `n_requests`
     None: one for each stream, so that all generate side by side from start to end.
-    `ignore_eos` makes lengths equal (vLLM and SGLang take it). The load ends at the first request
-    that fails, or to which nothing comes for `timeout_s`.
+    `ignore_eos` makes lengths equal (vLLM and SGLang take it); an answer that is shorter has then
+    failed: vLLM cuts output to what the model's length leaves and says nothing. The load ends at
+    the first request that fails, or to which nothing comes for `timeout_s`.
     """
 
     prompts: Prompts
@@ -44,18 +55,24 @@ class OpenAILoad:
         work = _Run(self, window)
         return apart(lambda is_stopped: asyncio.run(work.until(is_stopped)), stop)
 
-    def body(self, model: str, prompt: Mapping[str, object]) -> bytes:
-        """The request for one prompt, ready to send."""
+    def requests(self, window: LoadWindow) -> list[Request]:
+        """The requests of one window, in their order."""
+        prompts = self.prompts.take(self.n_requests or window.concurrency)
+        return [self._request(i, prompt, window.model) for i, prompt in enumerate(prompts)]
+
+    def _request(self, number: int, prompt: Prompt, model: str) -> Request:
+        n_tokens = prompt.max_tokens or self.n_output_tokens
         body: dict[str, object] = {
             "model": model,
-            "max_tokens": self.n_output_tokens,
+            "max_tokens": n_tokens,
             "temperature": self.temperature,
             "stream": True,
             "stream_options": {"include_usage": True},
         }
         if self.ignore_eos:
             body["ignore_eos"] = True
-        return json.dumps({**body, **prompt}).encode()
+        n_least = n_tokens if self.ignore_eos else 0
+        return Request(number, prompt.number, n_least, json.dumps({**body, **prompt.body}).encode())
 
 
 class _Run:
@@ -65,9 +82,7 @@ class _Run:
         self._window = window
         self._path = PATHS[load.prompts.api]
         self._timeout = httpx.Timeout(load.timeout_s, connect=_CONNECT_TIMEOUT_S)
-        prompts = load.prompts.take(load.n_requests or window.concurrency)
-        bodies = [(prompt.number, load.body(window.model, prompt.body)) for prompt in prompts]
-        self._waiting = deque(enumerate(bodies))
+        self._waiting = deque(load.requests(window))
         self._answers: list[Answer] = []
         self._clock = Clock()
 
@@ -106,11 +121,12 @@ class _Run:
 
     async def _stream(self, client: httpx.AsyncClient, rows: TextIO) -> None:
         while self._waiting:
-            request, (prompt, body) = self._waiting.popleft()
-            answer = Answer(request, prompt, start_ns=self._clock.now_ns())
+            request = self._waiting.popleft()
+            answer = Answer(request.number, request.prompt, start_ns=self._clock.now_ns())
             self._answers.append(answer)
             try:
-                await receive(client, self._path, body, answer, self._clock)
+                await receive(client, self._path, request.body, answer, self._clock)
+                answer.refuse_shorter_than(request.n_least)
                 answer.status = "ok"
             except (AnswerError, httpx.HTTPError) as error:
                 answer.status, answer.error = "failed", self._reason(error)

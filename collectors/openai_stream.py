@@ -55,6 +55,14 @@ class Answer:
             self.n_prompt_tokens = _count(usage.get("prompt_tokens"))
             self.n_tokens = _count(usage.get("completion_tokens"))
 
+    def refuse_shorter_than(self, n_tokens: int) -> None:
+        """Raises AnswerError where the server says that it emitted fewer than `n_tokens`."""
+        if self.n_tokens is not None and self.n_tokens < n_tokens:
+            raise AnswerError(
+                f"{self.n_tokens} of {n_tokens} tokens generated: "
+                "prompt and output exceed the model's length, or the server takes no ignore_eos"
+            )
+
 
 class Clock:
     """Epoch ns that never step back: read once, carried on by the monotonic clock."""
@@ -127,7 +135,7 @@ def message(answer: object) -> str:
     """
     while isinstance(answer, dict):
         answer = answer.get("error") or answer.get("message") or answer.get("detail")
-    return str(answer or "")[:300]
+    return str(answer or "")[:300].rstrip(". \n")
 
 
 def _json(data: bytes) -> object:

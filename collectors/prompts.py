@@ -48,12 +48,13 @@ WORDS = tuple(_COMMON.split())
 class Prompt:
     """What one request asks; `number` is its place in the file or series, from 0.
 
-    `body` is its part of the request: `prompt` or `messages`, and `max_tokens` where a file's row
-    says how many to generate.
+    `body` is its part of the request: `prompt` or `messages`. `max_tokens` is how many a file's
+    row says to generate, None where that is up to the load.
     """
 
     number: int
     body: Mapping[str, object]
+    max_tokens: int | None = None
 
 
 class Prompts(Protocol):
@@ -118,11 +119,13 @@ def read_prompts(path: Path, api: Api) -> FilePrompts:
     if not lines:
         raise CaptureError(f"{path}: no prompt in it; write one per line")
     is_jsonl = isinstance(_json(lines[0][1]), dict)
-    bodies = (
-        _body_of_row(text, api, f"{path}: line {line}") if is_jsonl else _body_of_text(text, api)
-        for line, text in lines
+    prompts = (
+        _prompt_of_row(number, text, api, f"{path}: line {line}")
+        if is_jsonl
+        else Prompt(number, _body_of_text(text, api))
+        for number, (line, text) in enumerate(lines)
     )
-    return FilePrompts(tuple(Prompt(number, body) for number, body in enumerate(bodies)), api)
+    return FilePrompts(tuple(prompts), api)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -154,11 +157,11 @@ def _of_user(text: str) -> list[dict[str, str]]:
     return [{"role": "user", "content": text}]
 
 
-def _body_of_row(text: str, api: Api, place: str) -> dict[str, object]:
+def _prompt_of_row(number: int, text: str, api: Api, place: str) -> Prompt:
     row = _json(text)
     if not isinstance(row, dict):
         raise CaptureError(f"{place}: is no JSON object, as the first line is; mend the file")
-    return _asked(row, api, place) | _limit(row, place)
+    return Prompt(number, _asked(row, api, place), _limit(row, place))
 
 
 def _asked(row: Mapping[str, object], api: Api, place: str) -> dict[str, object]:
@@ -173,10 +176,8 @@ def _asked(row: Mapping[str, object], api: Api, place: str) -> dict[str, object]
     raise CaptureError(f"{place}: no prompt for the {api} API; it needs {wanted}")
 
 
-def _limit(row: Mapping[str, object], place: str) -> dict[str, object]:
+def _limit(row: Mapping[str, object], place: str) -> int | None:
     limit = row.get("max_tokens")
-    if limit is None:
-        return {}
-    if not isinstance(limit, int) or limit < 1:
-        raise CaptureError(f"{place}: max_tokens {limit!r} is no number of tokens; give 1 or more")
-    return {"max_tokens": limit}
+    if limit is None or (isinstance(limit, int) and limit >= 1):
+        return limit
+    raise CaptureError(f"{place}: max_tokens {limit!r} is no number of tokens; give 1 or more")

@@ -11,7 +11,7 @@ import pytest
 
 from tracekit.collectors.load import LoadWindow
 from tracekit.collectors.openai_load import OpenAILoad
-from tracekit.collectors.prompts import SyntheticPrompts
+from tracekit.collectors.prompts import SyntheticPrompts, read_prompts
 from tracekit.errors import CaptureError
 
 NEVER = threading.Event()
@@ -79,6 +79,27 @@ def test_a_request_asks_for_a_stream_with_usage_of_a_fixed_length(tmp_path):
     assert len(body["prompt"]) == 20
 
 
+def short(handler, body):
+    stub.stream(handler, body | {"max_tokens": 5})
+
+
+def test_an_answer_that_the_server_cut_short_fails_the_load(tmp_path):
+    assert "5 of 8 tokens generated: prompt and output exceed" in failure(short, tmp_path)
+
+
+def test_an_answer_may_end_early_where_eos_is_heeded(tmp_path):
+    summary, _ = run(short, tmp_path, load(ignore_eos=False))
+    assert summary.n_tokens == 5
+
+
+def test_a_row_of_a_file_may_say_how_many_tokens_to_generate(tmp_path):
+    (tmp_path / "p.jsonl").write_text('{"prompt": "a", "max_tokens": 3}\n{"prompt": "b"}\n')
+    prompts = read_prompts(tmp_path / "p.jsonl", "completions")
+    _, server = run(None, tmp_path, load(prompts=prompts, n_requests=2))
+    assert [body["max_tokens"] for _, body in server.asked] == [3, 8]
+    assert [row["n_tokens"] for row in rows(tmp_path)] == [3, 8]
+
+
 def test_ignore_eos_is_not_sent_to_servers_that_do_not_take_it(tmp_path):
     _, server = run(None, tmp_path, load(ignore_eos=False))
     assert "ignore_eos" not in server.asked[0][1]
@@ -133,7 +154,7 @@ def test_an_event_may_come_in_pieces(tmp_path):
         handler.send(b"")
 
     chunk_bytes = stub.chunk("é") + stub.usage(1) + b"data: [DONE]\r\n\r\n"
-    run(answer, tmp_path)
+    run(answer, tmp_path, load(n_output_tokens=1))
     row = rows(tmp_path)[0]
     assert (len(row["chunk_offsets_ns"]), row["n_tokens"]) == (1, 1)
 
@@ -241,6 +262,12 @@ def test_a_folder_that_cannot_be_written_fails_the_load_before_any_request(tmp_p
         with pytest.raises(CaptureError, match="load"):
             OPEN.run(window(server.url, tmp_path), NEVER)
         assert server.asked == []
+
+
+def test_a_full_disk_fails_the_load(tmp_path):
+    (tmp_path / "load").mkdir()
+    (tmp_path / "load" / "profiled.jsonl").symlink_to("/dev/full")
+    assert "profiled.jsonl: No space left on device; make room" in failure(None, tmp_path)
 
 
 def test_the_api_key_is_sent_and_written_nowhere(tmp_path):

@@ -69,8 +69,9 @@ def test_a_text_becomes_the_message_of_a_user_in_chat(tmp_path):
 def test_a_jsonl_file_has_text_token_ids_and_limits(tmp_path):
     rows = [{"prompt": "a", "more": 1}, {"prompt": [5, 6], "max_tokens": 9}]
     path = write(tmp_path, "\n".join(map(json.dumps, rows)))
-    bodies = [p.body for p in read_prompts(path, "completions").take(2)]
-    assert bodies == [{"prompt": "a"}, {"prompt": [5, 6], "max_tokens": 9}]
+    prompts = read_prompts(path, "completions").take(2)
+    assert [p.body for p in prompts] == [{"prompt": "a"}, {"prompt": [5, 6]}]
+    assert [p.max_tokens for p in prompts] == [None, 9]
 
 
 def test_a_jsonl_file_has_messages_for_chat(tmp_path):
