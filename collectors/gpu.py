@@ -57,7 +57,7 @@ class GpuSampler:
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
-        query, self.problem = _query(os.environ.get("PATH", ""))
+        query, self.problem = sample_query(os.environ.get("PATH", ""))
         if query:
             self._process = _start(query, self._out)
         return self
@@ -80,7 +80,7 @@ class GpuSampler:
 
 
 @cache
-def _query(path: str) -> tuple[str | None, str | None]:
+def sample_query(path: str) -> tuple[str | None, str | None]:
     """What this driver can be asked each second, or the problem; `path` is where tools are."""
     problem = None
     for query in _QUERIES:

@@ -50,11 +50,11 @@ def machine(folder: Path | None = None, cwd: Path | None = None) -> dict[str, ob
         "host_name": socket.gethostname(),
         "os": _os_name(),
         "kernel": platform.release(),
-        "cpu": _cpu(),
+        "cpu": cpu(),
         "memory": {room.source: room.total_bytes for room in memory_rooms()},
         "clock_source": clock_source(),
         "gpus": _rows(answers.get("nvidia-smi.csv")),
-        "git": _git(cwd or Path.cwd()),
+        "git": _git(cwd or Path()),
         "problems": [
             f"{' '.join(TOOLS[name])}: {answer.problem}"
             for name, answer in answers.items()
@@ -66,6 +66,18 @@ def machine(folder: Path | None = None, cwd: Path | None = None) -> dict[str, ob
 def clock_source() -> str | None:
     """What the kernel reads the time from: tsc is fast, hpet and acpi_pm slow down every event."""
     return _line(Path("/sys/devices/system/clocksource/clocksource0/current_clocksource"))
+
+
+def cpu() -> dict[str, object]:
+    """Model, cores (all, and those this process may use), NUMA nodes, frequency governor."""
+    return {
+        "model": _field(Path("/proc/cpuinfo"), "model name"),
+        "architecture": platform.machine(),
+        "n_cores": os.cpu_count(),
+        "n_cores_allowed": len(os.sched_getaffinity(0)),
+        "n_numa_nodes": len(list(Path("/sys/devices/system/node").glob("node[0-9]*"))) or None,
+        "governor": _line(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
+    }
 
 
 def _ask_tools() -> dict[str, Answer]:
@@ -94,17 +106,6 @@ def _rows(answer: Answer | None) -> list[dict[str, str]]:
     rows = csv.reader(answer.text.splitlines(), skipinitialspace=True)
     heading = next(rows, [])
     return [dict(zip(heading, row, strict=True)) for row in rows if len(row) == len(heading)]
-
-
-def _cpu() -> dict[str, object]:
-    return {
-        "model": _field(Path("/proc/cpuinfo"), "model name"),
-        "architecture": platform.machine(),
-        "n_cores": os.cpu_count(),
-        "n_cores_allowed": len(os.sched_getaffinity(0)),
-        "n_numa_nodes": len(list(Path("/sys/devices/system/node").glob("node[0-9]*"))) or None,
-        "governor": _line(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
-    }
 
 
 def _git(cwd: Path) -> dict[str, object] | None:

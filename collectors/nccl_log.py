@@ -21,7 +21,6 @@ NOTE = (
     "NCCL log on: each collective call writes a line, which takes time; "
     "take latencies from a run without --nccl-log"
 )
-NO_TIMES = "NCCL {version} has no timestamps in its log (2.26 has)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +63,12 @@ def _user_choices(environment: Mapping[str, str]) -> list[str]:
     return notes
 
 
+def has_timestamps(version: str) -> bool:
+    """Whether an NCCL of this version, such as 2.27.5, can stamp each line of its log."""
+    return [int(part) for part in version.split(".")[:2] if part.isdecimal()] >= [2, 26]
+
+
 def _untimed(version: str | None) -> list[str]:
-    numbers = [int(part) for part in (version or "").split(".")[:2] if part.isdecimal()]
-    return [NO_TIMES.format(version=version)] if numbers and numbers < [2, 26] else []
+    if version is None or has_timestamps(version):
+        return []
+    return [f"NCCL {version} has no timestamps in its log (2.26 has)"]

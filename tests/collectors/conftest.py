@@ -1,4 +1,5 @@
 import pytest
+from fake_tools import FakeTools
 from fake_vllm.install import install
 
 
@@ -13,3 +14,15 @@ def vllm(tmp_path_factory):
         return made[version]
 
     return path
+
+
+@pytest.fixture
+def tools(tmp_path, monkeypatch):
+    """A PATH of tools that the test puts there, and no others."""
+    folder = tmp_path / "tools"
+    folder.mkdir()
+    found = FakeTools(folder)
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.setenv("PIDS", str(found.pids))
+    monkeypatch.setenv("FIELDS", "clocks_event_reasons.active")
+    return found

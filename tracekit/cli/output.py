@@ -7,19 +7,29 @@ import math
 import os
 import shlex
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import click
 
 from tracekit.cli.table import visible
 
-if TYPE_CHECKING:
-    from tracekit.database import Result
+
+class Rows(Protocol):
+    """A table, such as the result of a query."""
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """Names of the columns."""
+        ...
+
+    def __iter__(self) -> Iterator[Sequence[object]]:
+        """The rows, values in the order of the columns."""
+        ...
 
 
-def write_data(result: "Result", form: str) -> None:
+def write_data(result: Rows, form: str) -> None:
     """Rows of a result as csv or json, one at a time.
 
     JSON keeps every name exactly; in csv control characters are written as their escapes, so
@@ -87,7 +97,7 @@ def _csv_cell(value: object) -> object:
     return visible(value) if isinstance(value, str) else value
 
 
-def _write_json(result: "Result") -> None:
+def _write_json(result: Rows) -> None:
     separator = "["
     for row in result:
         _echo(separator + _json(dict(zip(result.columns, row, strict=True))))
