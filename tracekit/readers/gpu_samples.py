@@ -33,6 +33,8 @@ NUMBERS = {
     "memory_temperature_c": ("temperature.memory",),
     "utilization_ratio": ("utilization.gpu",),
     "memory_used_bytes": ("memory.used",),
+    "pcie_generation": ("pcie.link.gen.current", "pcie.link.gen.gpucurrent"),
+    "pcie_width": ("pcie.link.width.current",),
 }
 """Columns of the table and how nvidia-smi calls them, best first."""
 

@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 
 from tracekit.errors import TraceFormatError
-from tracekit.readers.accounts import Account, Accountant
+from tracekit.readers.accounts import Account, Accountant, note
 from tracekit.readers.cutting import Cutter
 from tracekit.readers.file_names import facts_of_name
 from tracekit.readers.lanes import Lanes
@@ -48,12 +48,14 @@ def read_traces(
     run: str,
     scratch: Path,
     progress: Progress | None = None,
+    is_failed: bool = False,
 ) -> None:
     """Fill `file` and `ledger` for the traces of one run and make the TEMP table `event`.
 
     Kept events have a `kind`; the few rows without one tell what the ledger has as well.
     `con` must have no open transaction: a slice that cannot be read one way is read another.
-    Compressed files are inflated into the folder `scratch`, one at a time.
+    Compressed files are inflated into the folder `scratch`, one at a time. Of a capture that
+    `is_failed`, traces that cannot be read are put into the ledger as a whole.
 
     Raises:
         TraceFormatError: a file is no trace, or its compressed data is corrupt.
@@ -61,7 +63,8 @@ def read_traces(
     """
     con.execute(statement("event"))
     meter = _Meter(files, progress)
-    read = [_read(con, run, file, scratch, meter) for file in files]
+    reading = _read_if_whole if is_failed else _read
+    read = [one for file in files if (one := reading(con, run, file, scratch, meter))]
     for one, owner in zip(read, owners([one.claim() for one in read]), strict=True):
         accountant = Accountant(con, run, one.file.file_id)
         accountant.publish(one.account, owner, one.file.shown, one.bytes, one.metadata)
@@ -130,6 +133,23 @@ def _read(
             accountant.doubt(reason, example)
     meter.close(size)
     return _Read(file, size, members, account)
+
+
+def _read_if_whole(
+    con: duckdb.DuckDBPyConnection, run: str, file: TraceFile, scratch: Path, meter: _Meter
+) -> _Read | None:
+    try:
+        return _read(con, run, file, scratch, meter)
+    except TraceFormatError as error:
+        for table in ("event", "ledger"):
+            con.execute(f"DELETE FROM {table} WHERE file_id = ?", [file.file_id])
+        size = file.path.stat().st_size
+        con.execute(
+            "INSERT INTO file (run, file_id, path, kind, dp, bytes) VALUES (?, ?, ?, ?, 0, ?)",
+            [run, file.file_id, file.shown, "other", size],
+        )
+        note(con, run, file.file_id, "trace of a failed capture that cannot be read", [str(error)])
+        return None
 
 
 def _load(lanes: Lanes, plain: Plain, start: Start, n_slices: int, meter: _Meter) -> End:

@@ -1,6 +1,7 @@
 """Slices of a trace into the table `event`, each through the fastest lane that can read it.
 
-strict      DuckDB's JSON reader with every column typed
+fast        DuckDB's JSON reader with every column typed and times as DOUBLE, where that is exact
+strict      the same with times as DECIMAL
 lenient     the same, for slices that are JSON, with args as text
 piecewise   event by event, for slices that are not JSON
 """
@@ -26,12 +27,32 @@ _SHOWN_BYTES = 200
 _OF_2021 = re.compile(rb'"cat"\s*:\s*"(?:Operator|Runtime|Kernel|Memcpy|Memset)"')
 """Files in which `External id` is spelled in two ways: the lenient lane alone knows both."""
 
+_TIME = re.compile(rb'"(?:ts|dur)"\s*:\s*-?(\d+)(\.\d+)?')
+_TIMED_BYTES = 1 << 20
+"""Of a file's head, looked at for the form of its times: about 4,000 events."""
+
+_SMALL = b"8796093022208"
+"""2^43: microseconds below it are held to the nanosecond by DOUBLE."""
+
 _UNREADABLE = (
     duckdb.InvalidInputException,
     duckdb.ConversionException,
     duckdb.OutOfRangeException,
     duckdb.OutOfMemoryException,  # of an event of megabytes: the last lane tells it from others
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """A way to read slices: the query, and the macro that makes nanoseconds of its times."""
+
+    source: str
+    ns: str = "ns_of_decimal"
+
+    @property
+    def load(self) -> str:
+        """Statement that loads what the query gives."""
+        return statement("load").replace("{source}", self.source).replace("{ns}", self.ns)
 
 
 @dataclass(slots=True)
@@ -51,6 +72,9 @@ class Doubt:
         return f"{self.count} events, such as {self.example}"
 
 
+_PIECEWISE = Lane(statement("piecewise"))
+
+
 class Lanes:
     """Loads slices of one file; `repaired` and `untyped` tell what was wrong with kept events."""
 
@@ -63,10 +87,8 @@ class Lanes:
         self._plain = plain
         self._common = {"file_id": file_id, "base_ns": base_ns}
         self._slices = SliceFileSystem(plain, file_id)
-        self._lenient = statement("lenient")
-        self._lanes = [self._lenient]
-        if not _OF_2021.search(plain.read(0, _SALVAGE_BYTES)):
-            self._lanes.insert(0, statement("strict"))
+        self._lenient = Lane(statement("lenient"))
+        self._lanes = [*_typed(plain), self._lenient]
 
     def load(self, batch: Sequence[Slice]) -> None:
         """Load some slices at once, on several threads."""
@@ -86,25 +108,25 @@ class Lanes:
             elif not self._took(self._lenient, [part]):
                 self._salvage(part)
 
-    def _took(self, source: str, batch: Sequence[Slice]) -> bool:
+    def _took(self, lane: Lane, batch: Sequence[Slice]) -> bool:
         values = {"slices": [self._slices.url(part) for part in batch]}
         try:
-            self._insert(source, values)
+            self._insert(lane, values)
         except duckdb.Error as error:
             self._plain.check()
             if not isinstance(error, _UNREADABLE):
                 raise
             return False
-        if source is self._lenient:
-            self._count_untyped(source, values)
+        if lane is self._lenient:
+            self._count_untyped(lane, values)
         return True
 
-    def _insert(self, source: str, values: dict[str, list[str]]) -> None:
-        self._con.execute(statement("load").replace("{source}", source), values | self._common)
+    def _insert(self, lane: Lane, values: dict[str, list[str]]) -> None:
+        self._con.execute(lane.load, values | self._common)
 
-    def _count_untyped(self, source: str, values: dict[str, list[str]]) -> None:
+    def _count_untyped(self, lane: Lane, values: dict[str, list[str]]) -> None:
         faults = self._con.execute(
-            statement("faults").replace("{source}", source), values
+            statement("faults").replace("{source}", lane.source), values
         ).fetchone()
         assert faults is not None
         self.untyped.add(*faults)
@@ -130,8 +152,8 @@ class Lanes:
     def _take(self, pieces: Sequence[Piece]) -> None:
         events = list(events_of(pieces, self._valid(pieces)))
         texts = [event.text for event in events if event.text is not None]
-        self._insert(statement("piecewise"), {"texts": texts})
-        self._count_untyped(statement("piecewise"), {"texts": texts})
+        self._insert(_PIECEWISE, {"texts": texts})
+        self._count_untyped(_PIECEWISE, {"texts": texts})
         self._lose("not JSON", [event.piece for event in events if event.text is None])
         for event in events:
             if event.text is not None and event.is_repaired:
@@ -152,3 +174,21 @@ class Lanes:
         row = self._con.execute(statement("valid"), {"texts": texts}).fetchone()
         assert row is not None
         return list(row[0])
+
+
+def _typed(plain: Plain) -> list[Lane]:
+    head = plain.read(0, _SALVAGE_BYTES)
+    if _OF_2021.search(head):
+        return []
+    strict = statement("strict")
+    exact = Lane(strict.replace("{time}", "DECIMAL(38, 3)"))
+    ns = _ns_of_double(_TIME.findall(head[:_TIMED_BYTES]))
+    return [exact] if ns is None else [Lane(strict.replace("{time}", "DOUBLE"), ns), exact]
+
+
+def _ns_of_double(times: Sequence[tuple[bytes, bytes]]) -> str | None:
+    """Macro for times as DOUBLE, told by those of the head; None where only DECIMAL is exact."""
+    if not any(decimals for _, decimals in times):
+        return "ns_of_whole"
+    is_small = all((len(whole), whole) < (len(_SMALL), _SMALL) for whole, _ in times)
+    return "ns_of_small" if is_small else None

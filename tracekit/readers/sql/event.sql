@@ -1,12 +1,19 @@
--- Staging table of one ingest: one row per event that is kept (skip is NULL), and some rows without
--- a kind that tell how many were skipped for which reason. Those stay: after a DELETE, DuckDB's
--- next checkpoint of temporary tables would renumber the rows, and derive/ joins by rowid.
+-- Why an event is skipped. What is out of order has an example in its row's name.
+CREATE TEMP TYPE skip AS ENUM (
+    'flow', 'metadata', 'instant', 'counter', 'python_function', 'profiler span', 'overhead',
+    'cuda_sync', 'cuda_event', 'cuda_profiler_range', 'front end',
+    'not JSON', 'event too long', 'not an event', 'unknown phase', 'unknown category', 'no name',
+    'no start', 'no duration', 'negative duration', 'time out of range', 'start at 0'
+);
+
+-- Staging table of one ingest: one row per event. Those that are skipped have no kind and stay: after
+-- a DELETE, DuckDB's next checkpoint of temporary tables would renumber the rows, and derive/ joins by
+-- rowid.
 CREATE TEMP TABLE event (
     file_id INTEGER NOT NULL,
     kind ENUM ('kernel', 'memcpy', 'memset', 'call', 'op', 'scope', 'device_scope'),
-    skip VARCHAR,           -- NULL: kept
-    n INTEGER,              -- events of the row: 1 where kept
-    name VARCHAR,           -- of those skipped for a fault: one of them
+    skip skip,              -- NULL: kept
+    name VARCHAR,           -- of those skipped for a fault: what they were
     thread BIGINT,          -- tid; of `stream 7` 7; of other text a hash
     start_ns BIGINT,        -- base of the file included
     dur_ns BIGINT,
@@ -62,3 +69,25 @@ CREATE TEMP MACRO args_as_text(args) AS {
     'graph node id': args ->> '$."graph node id"',
     'Collective name': args ->> '$."Collective name"'
 };
+
+-- Nanoseconds of microseconds as a lane reads them; NULL out of range. Within a century of 1970, and a
+-- day long at most: BIGINT then holds base, start and duration, and the sum of 100 000 durations.
+CREATE TEMP MACRO ns_of_decimal(us) AS
+    CASE WHEN abs(us) <= 4000000000000000 THEN (us * 1000)::BIGINT END;
+
+-- DOUBLE is exact for three decimals below 2^43, where neighbours are less than a nanosecond apart, and
+-- for whole microseconds. Anything else fails the query, for an exact lane; only, far from zero, decimals
+-- near .0 look whole: a file that begins with whole microseconds has to have no others.
+CREATE TEMP MACRO ns_of_small(us) AS
+    CASE
+        WHEN us IS NULL THEN NULL
+        WHEN abs(us) < 8796093022208
+            THEN trunc(us)::BIGINT * 1000 + round((us - trunc(us)) * 1000)::BIGINT
+        ELSE error('too far from zero for DOUBLE')::BIGINT
+    END;
+CREATE TEMP MACRO ns_of_whole(us) AS
+    CASE
+        WHEN us IS NULL OR abs(us) > 4000000000000000 THEN NULL
+        WHEN us = trunc(us) THEN us::BIGINT * 1000
+        ELSE error('not whole microseconds')::BIGINT
+    END;

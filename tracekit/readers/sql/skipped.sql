@@ -4,10 +4,10 @@ INSERT INTO ledger
 SELECT
     $run,
     file_id,
-    skip AS reason,
+    skip::VARCHAR AS reason,
     NULL AS events,
     NULL AS kept,
-    sum(n) AS skipped,
+    count(*) AS skipped,
     any_value(name) FILTER (skip <> 'profiler span') AS example,
     example IS NOT NULL AS is_loss
 FROM event

@@ -1,8 +1,8 @@
 -- What a file holds: its events, how many are readable and kept, its window and grain.
 SELECT
-    coalesce(sum(n), 0)::BIGINT AS events,
+    count(*) AS events,
     count(*) FILTER (skip IS NULL) AS kept,
-    coalesce(sum(n) FILTER (skip IN ('not JSON', 'not an event', 'event too long')), 0)::BIGINT AS unreadable,
+    count(*) FILTER (skip IN ('not JSON', 'not an event', 'event too long')) AS unreadable,
     coalesce(min(start_ns) FILTER (is_window), min(start_ns) FILTER (skip IS NULL)) AS start_ns,
     coalesce(max(start_ns + dur_ns) FILTER (is_window), max(start_ns + dur_ns) FILTER (skip IS NULL))
         AS end_ns,

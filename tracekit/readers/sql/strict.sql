@@ -1,5 +1,5 @@
 -- Slices in which all is as it should be: any other type fails the whole query.
--- DECIMAL(38, 3) is exact for every form of ts; VARCHAR, DOUBLE and BIGINT round silently.
+-- Times are DECIMAL(38, 3), exact for every form of ts, or DOUBLE where a macro of event.sql says it is.
 SELECT *
 FROM read_json(
     $slices,
@@ -13,8 +13,8 @@ FROM read_json(
         cat: 'VARCHAR',
         name: 'VARCHAR',
         tid: 'VARCHAR',
-        ts: 'DECIMAL(38, 3)',
-        dur: 'DECIMAL(38, 3)',
+        ts: '{time}',
+        dur: '{time}',
         args: 'STRUCT(
             correlation BIGINT,
             "External id" BIGINT,
