@@ -34,7 +34,7 @@ class NcclLog:
 def nccl_log(environment: Mapping[str, str], folder: Path, version: str | None = None) -> NcclLog:
     """How a server whose environment is this logs into `folder`, as far as the user left it open.
 
-    `version` is NCCL's, such as 2.27.5; None where it is not known.
+    `version` is NCCL's, such as 2.27.5; None or empty where it is not known.
     """
     wanted = {
         "NCCL_DEBUG": "INFO",
@@ -69,6 +69,6 @@ def has_timestamps(version: str) -> bool:
 
 
 def _untimed(version: str | None) -> list[str]:
-    if version is None or has_timestamps(version):
+    if not version or has_timestamps(version):
         return []
     return [f"NCCL {version} has no timestamps in its log (2.26 has)"]

@@ -16,7 +16,7 @@ NUMBER = re.compile(r"[-+]?\d{1,6}|[-+]?\d*\.\d+")
 
 # Repetitions within which others begin are bounded: a log line is anything, of any length.
 _NAMED = re.compile(
-    r"(?<![\w.-])(?P<dashes>-{0,2})(?P<name>[A-Za-z_][\w.-]{0,200})"
+    r"(?<![\w.-])(?P<dashes>-{0,2})(?P<name>\w[\w.-]*)"
     r"(?:\\*[\"']?\s{0,4}[:=]\s{0,4}|[\"']\s{0,4},\s{0,4}(?=b?[\"'])|(?P<space>[ \t]{1,4}))"
 )
 _VALUE = re.compile(
@@ -36,7 +36,14 @@ _USER_AT_HOST = re.compile(
     r"(?<![\w./@:%-])[\w.+%-]{1,128}:[^\s@/:,;\"'<>()\[\]{}]{1,512}(?=@(?!sha256:)[\w.-])"
 )
 _PARAMETER = re.compile(r"(?<=[?&;#])([\w.%-]{1,100})=([^\s&#\"'<>]+)")
-_BEARER = re.compile(r"(?i:(?<=\bbearer )|(?<=\bbasic ))\s{0,4}[\w.~+/-]{12,}={0,2}")
+_BEARER = re.compile(
+    r"(?i:(?<=\bbearer )|(?<=\bbasic ))\s{0,4}"
+    r"(?:[\w.~+/-]{12,}|(?=[\w.~+/-]{0,12}\d)[\w.~+/-]{4,})={0,2}"
+)
+_LOGIN_OPTION = re.compile(
+    r"(?<!\S)(?:-u|--(?:proxy-)?user)(?:\s{1,4}|=)[\"']?([^\s:\"']{1,256}:[^\s\"']+)"
+)
+"""Of curl: `-u user:password`."""
 _LOOKS = re.compile(
     r"(?<![A-Za-z0-9])(?:"
     r"hf_(?:(?=[a-z]{0,40}[A-Z0-9])[A-Za-z0-9]{8,}|[a-z]{20,})"
@@ -56,6 +63,7 @@ def masked_text(text: str, mask: Mask) -> str:
     text = _LOOKS.sub(lambda found: mask(found[0]), text)
     text = _mask_named(text, mask)
     text = _URL.sub(lambda found: mask_login(found[0], mask), text)
+    text = _LOGIN_OPTION.sub(lambda found: _option(found, mask), text)
     text = _USER_AT_HOST.sub(lambda found: mask_login(found[0], mask), text)
     text = _PARAMETER.sub(lambda found: _parameter(found, mask), text)
     return _BEARER.sub(lambda found: mask(found[0]), text)
@@ -72,6 +80,10 @@ def is_secret_value(name: str, value: str) -> bool:
     if SWITCH.fullmatch(value):
         return False
     return not NUMBER.fullmatch(value) or is_always_secret(name)
+
+
+def _option(found: re.Match[str], mask: Mask) -> str:
+    return found[0].removesuffix(found[1]) + mask_login(found[1], mask)
 
 
 def _parameter(found: re.Match[str], mask: Mask) -> str:

@@ -187,7 +187,9 @@ def _without(known: Known, text: str) -> str:
 def _pattern_of(known: Known) -> re.Pattern[str]:
     """Finds the secrets, also as they read within JSON and URLs; the longest first."""
     forms = {
-        form for secret in known for form in (secret, json.dumps(secret)[1:-1], quote(secret, ""))
+        form
+        for secret in known
+        for form in (secret, json.dumps(secret)[1:-1], repr(secret)[1:-1], quote(secret, ""))
     }
     return re.compile("|".join(map(_whole, sorted(forms, key=len, reverse=True))))
 

@@ -46,7 +46,7 @@ def test_a_folder_with_percent_signs_is_taken_literally(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("version", "is_told"), [("2.25.1", True), ("2.26.2", False), (None, False)]
+    ("version", "is_told"), [("2.25.1", True), ("2.26.2", False), (None, False), ("", False)]
 )
 def test_a_version_without_timestamps_is_told(tmp_path, version, is_told):
     notes = nccl_log({}, tmp_path, version).notes

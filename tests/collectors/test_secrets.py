@@ -111,6 +111,15 @@ def test_a_command_line_without_secrets_stays_as_it_is():
         f'Authorization: Digest username="{WORD}", response="{PLANT}"',
         f"Cookie: session={WORD}; id={PLANT}",
         f"sent bearer {PLANT}",
+        "sent Bearer W0rd",
+        f"curl -u user:{WORD} http://127.0.0.1",
+        f"curl --proxy-user='user:{PLANT}' http://127.0.0.1",
+        f"redis://:{WORD}@host",
+        f"x-goog-api-key:{WORD}",
+        f"api_key: {WORD}",
+        f"\x1b[36mapi_key={WORD}\x1b[0m",
+        f"a%20token={WORD}",
+        f"{'x' * 500}_token={WORD}",
         f"non-default args: {{'port': 1, 'api_key': ['{WORD}', '{PLANT}'], 'model': 'm'}}",
         f"Namespace(api_key='{PLANT}', hf_token={WORD}, port=1)",
         f"ServerArgs(model_path='m', api_key='{PLANT}', admin_api_key='{WORD}')",
@@ -257,8 +266,8 @@ def test_a_key_that_is_a_common_word_is_masked_in_its_place_only():
 # fmt: off
 @pytest.mark.parametrize("piece", [
     "token=", "://", "a:", "hf_", '"token": "', "sk-", "?key=", "x" * 300, "token[", "a.", "token(",
-    "-----BEGIN PRIVATE KEY-----", "Authorization: ", "a:b@", "eyJ", '\\"', "--token ",
-    "://a:", "bearer ",
+    "-----BEGIN PRIVATE KEY-----", "Authorization: ", "a:b@", "eyJ", '\\"', "--token ", "-u a:",
+    "a b: ", "://a:", "bearer ",
 ])
 # fmt: on
 def test_a_long_line_of_anything_is_no_endless_search(piece):
