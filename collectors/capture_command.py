@@ -126,7 +126,7 @@ class _Started:
                 model=facts.served_model,
                 trace_dir=TraceDir(launch.trace_dir, str(launch.trace_dir), is_ours=True),
                 n_ranks=launch.n_ranks,
-                log=server.log,
+                log_size=server.log_size,
                 api_key=launch.api_key,
             )
             self._measure_all(target)

@@ -28,7 +28,8 @@ def capture_server(
     trace_dir = TraceDir(traces.host, traces.inside, is_ours=False)
     with capture.clients(url, api_key) as (client, patient):
         if not is_healthy(client):
-            raise CaptureError(f"{redacted_url(url)}: no server answers /health; check --url")
+            place = redacted_url(url)
+            raise CaptureError(f"server: nothing healthy answers at {place}; check --url")
         engine, facts = engine_of_server(client, engine_name)
         target = Target(
             engine=engine,
@@ -38,7 +39,7 @@ def capture_server(
             model=facts.served_model,
             trace_dir=trace_dir,
             n_ranks=None,
-            log=None,
+            log_size=None,
             api_key=api_key,
         )
         context = run_context.of_server(engine.name, facts, known)

@@ -7,13 +7,19 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO, cast
 
+from tracekit.collectors.masked_log import MaskedLog
 from tracekit.collectors.process_table import Process, family
+from tracekit.collectors.secrets import known_secrets
 from tracekit.collectors.signals import Signals
 from tracekit.errors import CaptureError
 
 GRACE_S = 30.0
 """Time to end after SIGTERM; vLLM takes under 1 s, writing out a profile takes longer."""
+
+CLOSE_S = 5.0
+"""Wait for the last of a log: a process that escaped may hold it open."""
 
 POLL_S = 0.1
 _TAIL_BYTES = 64 * 1024
@@ -22,9 +28,12 @@ _TAIL_BYTES = 64 * 1024
 class Server:
     """A command that runs; `log` has what it writes to stdout and stderr."""
 
-    def __init__(self, popen: "subprocess.Popen[bytes]", log: Path) -> None:
-        """`popen` leads a session of its own."""
+    def __init__(
+        self, popen: "subprocess.Popen[bytes]", log: Path, printed: MaskedLog | None = None
+    ) -> None:
+        """`popen` leads a session of its own; `printed` writes `log` where that takes a while."""
         self._popen = popen
+        self._printed = printed
         self._family: frozenset[Process] = frozenset()
         self.log = log
 
@@ -34,8 +43,13 @@ class Server:
         self._family = family(self._popen.pid, self._family)
         return self._popen.poll()
 
+    def log_size(self) -> int:
+        """Bytes of the log once all that was printed so far is in it."""
+        return self._printed.size() if self._printed else self.log.stat().st_size
+
     def tail(self, n_lines: int) -> list[str]:
         """Its last lines."""
+        self.log_size()
         with self.log.open("rb") as file:
             file.seek(max(0, self.log.stat().st_size - _TAIL_BYTES))
             return file.read().decode("utf-8", "replace").splitlines()[-n_lines:]
@@ -77,31 +91,35 @@ def running(
 ) -> Iterator[Server]:
     """Start a command; at the end, however it comes, nothing of it is left.
 
+    What it prints is in `log`, without the secrets of the command and the environment.
+
     Raises:
-        CaptureError: there is no such command.
+        CaptureError: there is no such command, or no room for its log.
     """
+    printed = MaskedLog(log, known_secrets(command, environment))
     with signals.deferred():
-        server = Server(_start(command, environment, log), log)
+        popen = _start(command, environment)
+        server = Server(popen, log, printed)
         try:
+            printed.read(cast("IO[bytes]", popen.stdout))
             with signals.allowed():
                 yield server
         finally:
             server.stop(lambda: signals.is_urgent)
+            printed.close(CLOSE_S)
+    printed.refuse_incomplete()
 
 
-def _start(
-    command: Sequence[str], environment: Mapping[str, str], log: Path
-) -> "subprocess.Popen[bytes]":
+def _start(command: Sequence[str], environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
     try:
-        with log.open("wb") as out:
-            return subprocess.Popen(
-                command,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+        return subprocess.Popen(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
     except OSError as error:
         place = error.filename or command[0]
         raise CaptureError(

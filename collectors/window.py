@@ -2,10 +2,9 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 import httpx
 
@@ -28,7 +27,7 @@ class Target:
     """A server that answers.
 
     `client` is for short answers, `patient` for those that come when traces are written.
-    `log` is None where the server was started by somebody else.
+    `log_size` gives the bytes of its log; None where somebody else started it.
     """
 
     engine: ServingEngine
@@ -38,7 +37,7 @@ class Target:
     model: str
     trace_dir: TraceDir
     n_ranks: int | None
-    log: Path | None
+    log_size: Callable[[], int] | None
     api_key: str | None
 
 
@@ -155,10 +154,10 @@ class WindowRun:
         (self.folder.path / name).write_bytes(text)
 
     def _log_size(self) -> int:
-        return self.target.log.stat().st_size if self.target.log else 0
+        return self.target.log_size() if self.target.log_size else 0
 
     def _log_part(self, from_byte: int) -> dict[str, object] | None:
-        if self.target.log is None:
+        if self.target.log_size is None:
             return None
         path = self.folder.relative(self.folder.server_log)
         return {"path": path, "from_byte": from_byte, "to_byte": self._log_size()}
