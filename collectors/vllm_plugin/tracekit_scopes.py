@@ -76,7 +76,7 @@ V2 = Runner(  # its target pass has no method of its own: each way to run the mo
 RUNNERS = (V1, V2)
 
 _STEP = Target("GPUModelRunner", ("execute_model",), scope="")
-_GET_MODEL = Target("GPUModelRunner", ("get_model",), scope="")
+NEEDED = (_STEP, Target("GPUModelRunner", ("get_model",), scope=""))
 _WARNED = "TRACEKIT_SCOPES_WARNED"  # inherited, so that the processes of a server warn once
 _open: set[str] = set()  # one thread of a process is profiled
 
@@ -96,7 +96,7 @@ def register() -> None:
 
 def wrap(runner: Runner, module: types.ModuleType) -> None:
     """Wraps the runner's methods in its imported module, or warns and leaves all as it is."""
-    wanted = (*runner.methods, _STEP, _GET_MODEL)
+    wanted = (*runner.methods, *NEEDED)
     found = {target: _method_of(module, target) for target in wanted}
     if missing := [t for t, method in found.items() if method is None and t.is_required]:
         names = ", ".join(f"{t.owner}.{' or '.join(t.names)}" for t in missing)
