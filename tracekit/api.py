@@ -149,6 +149,7 @@ def _fill(
         run=run,
         scratch=scratch.folder,
         progress=progress and (lambda done, total: progress(run, done, total)),
+        is_failed=inputs.is_failed,
     )
     context.insert_run(con, context.describe(con, inputs))
     context.insert_files(con, inputs)

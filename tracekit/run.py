@@ -5,9 +5,12 @@ A run folder is what `tracekit capture` writes, and a good layout for a recordin
     run.json     what ran (tracekit/readers/context.py has its form)
     traces/      one Kineto trace per rank; `torch/` will do as well
     logs/        logs of the server and of NCCL
-    metrics/     the server's /metrics before and after the window: `*before*`, `*after*`
+    metrics/     the server's /metrics before and after each window: `*before*`, `*after*`
+    load/        a row for each request
+    gpu/         samples of the GPUs
 
-Nothing but a trace is needed, and files are told apart by what is in them.
+Nothing but a trace is needed, and files are told apart by what is in them. Of a capture that
+failed not even that: its run.json is enough.
 """
 
 import os
@@ -19,7 +22,7 @@ from pathlib import Path
 
 from tracekit.errors import RunError
 from tracekit.readers.folder import InputFile, as_text, files_at
-from tracekit.readers.kind import HEAD_BYTES, Kind, read_text
+from tracekit.readers.kind import HEAD_BYTES, Kind, load_json, read_text
 from tracekit.readers.kineto import TraceFile
 
 _TRACE_FOLDER = re.compile(
@@ -45,6 +48,11 @@ class RunInput:
     source: str
     traces: tuple[TraceFile, ...]
     others: tuple[InputFile, ...]
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether it is of a capture that failed: then its traces may be broken or missing."""
+        return any(_status(file) == "failed" for _, file in self.of_kind("run_json"))
 
     def of_kind(self, kind: Kind) -> list[tuple[int, InputFile]]:
         """The others of one kind with their `file_id`."""
@@ -86,8 +94,8 @@ class _Group:
     files: tuple[InputFile, ...]
     is_only: bool
 
-    def has_traces(self) -> bool:
-        return any(file.kind == "trace" for file in self.files)
+    def is_run(self) -> bool:
+        return any(file.kind == "trace" or _status(file) == "failed" for file in self.files)
 
 
 def _groups(given: str | os.PathLike[str]) -> list[_Group]:
@@ -108,9 +116,14 @@ def _set_aside(file: InputFile) -> InputFile:
 
 
 def _roots(base: Path, files: Iterable[InputFile]) -> set[Path]:
-    """Folders with traces of their own: the nearest that has a run.json, or not a mere holder."""
-    marked = {file.path.parent for file in files if file.kind == "run_json"}
-    return {_root(file.path, base, marked) for file in files if file.kind == "trace"}
+    """Folders with traces of their own: the nearest that has a run.json, or not a mere holder.
+
+    Those of captures that failed count too.
+    """
+    notes = [file for file in files if file.kind == "run_json"]
+    marked = {file.path.parent for file in notes}
+    failed = {file.path.parent for file in notes if _status(file) == "failed"}
+    return failed | {_root(file.path, base, marked) for file in files if file.kind == "trace"}
 
 
 def _root(trace: Path, base: Path, marked: set[Path]) -> Path:
@@ -126,8 +139,14 @@ def _owner(file: InputFile, roots: set[Path]) -> Path | None:
     return next((folder for folder in file.path.parents if folder in roots), None)
 
 
+def _status(file: InputFile) -> object:
+    """How the capture ended that wrote a run.json; None of other files."""
+    said = load_json(file.path) if file.kind == "run_json" else None
+    return (said or {}).get("status")
+
+
 def _joined(groups: list[_Group], run: str | None) -> RunInput:
-    holders = [group for group in groups if group.has_traces()]
+    holders = [group for group in groups if group.is_run()]
     folders = [group for group in holders if group.root.is_dir()]
     if len(folders) > 1 and (run is None or not all(group.is_only for group in folders)):
         raise RunError(_several(folders))
@@ -148,7 +167,7 @@ def _run_of(groups: list[_Group], run: str | None) -> RunInput:
     base = _base(groups)
     files = _shown_from(base, groups)
     traces = [file for file in files if file.kind == "trace"]
-    if not traces:
+    if not traces and not any(_status(file) == "failed" for file in files):
         raise RunError(_no_trace(source, files))
     return RunInput(
         name=_valid(_default_name(groups, base) if run is None else run, source),
@@ -176,7 +195,7 @@ def _shown_from(base: Path, groups: list[_Group]) -> list[InputFile]:
 
 
 def _default_name(groups: list[_Group], base: Path) -> str:
-    holders = [group.root for group in groups if group.has_traces()]
+    holders = [group.root for group in groups if group.is_run()]
     root = holders[0] if len(holders) == 1 else base
     if not root.is_dir():
         return _SUFFIX.sub("", root.name) or root.name
@@ -207,13 +226,13 @@ def _found(files: list[InputFile]) -> str:
 def _refuse_repeated(runs: list[RunInput]) -> None:
     sources: dict[str, str] = {}
     for run in runs:
-        place = run.traces[0].path.parent
+        place = as_text(run.traces[0].path.parent) if run.traces else run.source
         if run.name in sources:
             raise RunError(
-                f"{as_text(place)}: a second run {run.name!r}, besides {sources[run.name]}; "
+                f"{place}: a second run {run.name!r}, besides {sources[run.name]}; "
                 "ingest it by itself with --run NAME"
             )
-        sources[run.name] = as_text(place)
+        sources[run.name] = place
 
 
 def _with_rank(runs: list[RunInput], rank: int) -> RunInput:

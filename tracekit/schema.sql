@@ -39,7 +39,7 @@ CREATE TABLE run (
 );
 COMMENT ON TABLE run IS 'One row per run: one captured or ingested profile of one server or script.';
 COMMENT ON COLUMN run.run IS 'Name, unique in the database.';
-COMMENT ON COLUMN run.backend IS 'gpu, or cpu where no rank has device events and deviceProperties is empty.';
+COMMENT ON COLUMN run.backend IS 'gpu, or cpu where no rank has device events and deviceProperties is empty; unknown without a trace.';
 COMMENT ON COLUMN run.engine IS 'vllm, sglang or torch; NULL where nothing tells.';
 COMMENT ON COLUMN run.engine_version IS 'From the trace (vllm_version), run.json or the server log; NULL where unknown.';
 COMMENT ON COLUMN run.runner IS 'vLLM model runner, v1 or v2, told by kernel names or scopes; NULL elsewhere.';
@@ -432,6 +432,8 @@ CREATE TABLE gpu_sample (
     memory_temperature_c DOUBLE,
     utilization_ratio DOUBLE,
     memory_used_bytes BIGINT,
+    pcie_generation INTEGER,
+    pcie_width INTEGER,
     throttle_mask BIGINT
 );
 COMMENT ON TABLE gpu_sample IS 'One row per (window, GPU, second): what nvidia-smi said while the load ran.';
@@ -449,6 +451,8 @@ COMMENT ON COLUMN gpu_sample.temperature_c IS 'Temperature of the GPU, degrees C
 COMMENT ON COLUMN gpu_sample.memory_temperature_c IS 'Temperature of the memory, degrees Celsius.';
 COMMENT ON COLUMN gpu_sample.utilization_ratio IS 'Share of the last second in which some kernel ran, 0 to 1.';
 COMMENT ON COLUMN gpu_sample.memory_used_bytes IS 'Memory in use, bytes.';
+COMMENT ON COLUMN gpu_sample.pcie_generation IS 'Generation at which the PCIe link runs; it slows down while its GPU idles.';
+COMMENT ON COLUMN gpu_sample.pcie_width IS 'Lanes of the PCIe link in use.';
 COMMENT ON COLUMN gpu_sample.throttle_mask IS 'Reasons that held the clocks down, as NVML''s bits (clocks_event_reasons.active).';
 
 CREATE TABLE request (

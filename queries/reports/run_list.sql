@@ -24,6 +24,8 @@
 --   n_decode_steps BIGINT: of them, of kind decode.
 --   start_ns BIGINT: start of the earliest profiling window; NULL without events.
 --   duration_ns BIGINT: from there to the end of the latest.
+--   status VARCHAR: complete or failed: how the capture ended; NULL where it was none.
+--   error VARCHAR: why it failed; NULL where it did not.
 --   n_lost BIGINT: events skipped for a reason other than being of a kind that is not needed.
 -- Limits: none.
 
@@ -68,6 +70,8 @@ SELECT
     coalesce(n_decode_steps, 0) AS n_decode_steps,
     start_ns,
     duration_ns,
+    status,
+    error,
     coalesce(n_lost, 0) AS n_lost
 FROM runs
 LEFT JOIN losses ON losses.run = runs.run

@@ -15,6 +15,8 @@
 --   memory_temperature_c DOUBLE: temperature of the memory, degrees Celsius.
 --   utilization_ratio DOUBLE: share of the last second in which some kernel ran.
 --   memory_used_bytes BIGINT: memory in use, bytes.
+--   pcie_generation INTEGER: generation at which the PCIe link runs; it slows down while its GPU idles.
+--   pcie_width INTEGER: lanes of the link in use.
 --   throttle_reasons VARCHAR: what held the clocks down, separated by commas; empty where nothing did.
 --   is_throttled BOOLEAN: true where power, heat or hardware held them down, not merely idleness or a setting.
 --   throttle_mask BIGINT: the reasons as NVML's bits.
@@ -34,6 +36,8 @@ SELECT
     memory_temperature_c,
     utilization_ratio,
     memory_used_bytes,
+    pcie_generation,
+    pcie_width,
     CASE
         WHEN throttle_mask IS NOT NULL THEN concat_ws(
             ', ',

@@ -17,7 +17,7 @@
 --   n_steps BIGINT: engine steps; one that several ranks have counts once.
 --   start_ns BIGINT: start of the earliest profiling window; NULL without events.
 --   duration_ns BIGINT: from there to the end of the latest window.
---   backend VARCHAR: gpu or cpu.
+--   backend VARCHAR: gpu or cpu; unknown without a trace.
 --   runner VARCHAR: vLLM model runner, v1 or v2; NULL elsewhere.
 --   world_size INTEGER: ranks the engine ran with; NULL where unknown.
 --   is_synthetic BOOLEAN: true where the traces were generated.

@@ -8,7 +8,7 @@ import click
 
 from tracekit import units
 from tracekit.cli import choice, names, options, output, page, table
-from tracekit.cli.headline import headline, stalls
+from tracekit.cli.headline import headline, profiling, stalls
 
 if TYPE_CHECKING:
     from tracekit.database import Database
@@ -76,14 +76,16 @@ def _page(
     db: str | None,
 ) -> list[str]:
     (run,) = database.report("run_list", run=steps["run"]).records()
+    width = output.page_width()
+    cost = database.report("profiling_cost", run=run.run).records() if steps["step"] is None else []
     if not rows:
-        return _nothing(run, steps, db)
+        told = [*page.failure(run, width), *profiling(cost, width)]
+        return _nothing(run, steps, told, db)
     (figures,) = database.report("breakdown_headline", **steps).records()
     gaps = database.report("breakdown_stalls", **steps).records()
-    width = output.page_width()
     return [
         *page.title(run, figures.n_ranks, width),
-        *headline(figures, gaps, run, width),
+        *headline(figures, gaps, cost, run, width),
         *stalls(gaps, run, width),
         "",
         *_table(rows, by, _kernels(database, steps, by), width),
@@ -206,7 +208,9 @@ def _next(
     return [*commands, (output.to_paste(db, "steps", run.run), "every step")]
 
 
-def _nothing(run: SimpleNamespace, steps: dict[str, str | int | None], db: str | None) -> list[str]:
+def _nothing(
+    run: SimpleNamespace, steps: dict[str, str | int | None], told: list[str], db: str | None
+) -> list[str]:
     number = "" if steps["step"] is None else str(steps["step"])
     what = " ".join(filter(None, ("no", str(steps["kind"] or ""), "step", number)))
     what += " with device work"
@@ -215,4 +219,4 @@ def _nothing(run: SimpleNamespace, steps: dict[str, str | int | None], db: str |
     if steps["dp"] is not None:
         what += f" in engine {steps['dp']}"
     look = page.next_commands([(output.to_paste(db, "steps", run.run), "what is there")])
-    return [f"{table.visible(run.run)}: {what}", *look]
+    return [f"{table.visible(run.run)}: {what}", *told, *look]

@@ -11,18 +11,53 @@ TOLD = 3
 
 
 def headline(
-    figures: SimpleNamespace, gaps: list[SimpleNamespace], run: SimpleNamespace, width: int
+    figures: SimpleNamespace,
+    gaps: list[SimpleNamespace],
+    cost: list[SimpleNamespace],
+    run: SimpleNamespace,
+    width: int,
 ) -> list[str]:
-    """Steps and their time, time per token, shares, and waiting for the host."""
+    """Steps and their time, time per token, shares, and waiting for the host.
+
+    `cost` is the report `profiling_cost`: where there is one, speed is that of the other window.
+    """
     device = run.backend.upper()
-    tokens = _tokens(figures, gaps)
-    waiting = "(waiting for work left out)" if tokens and figures.wait_for_work_ns > 0 else ""
+    cost = cost if figures.kind == "decode" else []
+    tokens = _tokens(figures, gaps, cost)
+    is_profiled = bool(tokens) and not _is_plain(cost)
+    waiting = "(waiting for work left out)" if is_profiled and figures.wait_for_work_ns > 0 else ""
     return [
         *table.flow([_steps(figures, run), _time(figures, gaps)], width),
         *table.flow([tokens, waiting, f"{device} busy {page.per_cent(figures.busy_share)}"], width),
+        *profiling(cost, width),
         *_all_reduce(figures),
         *_host(figures, device),
     ]
+
+
+def profiling(cost: list[SimpleNamespace], width: int) -> list[str]:
+    """What profiling cost, of the report `profiling_cost`; nothing where there is none."""
+    return [line for row in cost for line in table.wrapped(_cost(row), width)]
+
+
+def _cost(row: SimpleNamespace) -> str:
+    if row.source == "iteration_log":
+        what = "a decode step takes"
+        plain, profiled = row.unprofiled_step_ns, row.profiled_step_ns
+        basis = f"medians of {row.n_unprofiled_steps:,} and {row.n_profiled_steps:,}, engine's log"
+    else:
+        what = "a token takes"
+        plain, profiled = row.unprofiled_ns_per_token, row.profiled_ns_per_token
+        basis = "means, /metrics"
+    return (
+        f"Without the profiler {what} {units.ms(plain)} ms, with it {units.ms(profiled)} ms "
+        f"({page.change(row.slowdown)}; {basis})."
+    )
+
+
+def _is_plain(cost: list[SimpleNamespace]) -> bool:
+    """Whether time per token is known of a window without the profiler."""
+    return any(row.unprofiled_ns_per_token is not None for row in cost)
 
 
 def stalls(gaps: list[SimpleNamespace], run: SimpleNamespace, width: int) -> list[str]:
@@ -74,13 +109,18 @@ def _is_one_stall(figures: SimpleNamespace, gaps: list[SimpleNamespace]) -> bool
     return bool(figures.n_steps == 1 and gaps and gaps[0].is_in_step)
 
 
-def _tokens(figures: SimpleNamespace, gaps: list[SimpleNamespace]) -> str:
-    if figures.ns_per_token is None or _is_one_stall(figures, gaps):
+def _tokens(
+    figures: SimpleNamespace, gaps: list[SimpleNamespace], cost: list[SimpleNamespace]
+) -> str:
+    is_plain = _is_plain(cost)
+    ns_per_token = cost[0].unprofiled_ns_per_token if is_plain else figures.ns_per_token
+    if ns_per_token is None or (_is_one_stall(figures, gaps) and not is_plain):
         return ""
     each = "" if figures.reqs_max == 1 else " each"
-    rate = f"{figures.tokens_per_s:.1f} tok/s{each} (profiled)"
-    per_token = f"{units.ms(figures.ns_per_token)} ms/token, {rate}"
-    if not figures.is_verify:
+    window = "unprofiled" if is_plain else "profiled"
+    rate = f"{1e9 / ns_per_token:.1f} tok/s{each} ({window})"
+    per_token = f"{units.ms(ns_per_token)} ms/token, {rate}"
+    if not figures.is_verify or figures.tokens_per_step is None:
         return per_token
     return f"{figures.tokens_per_step:.2f} tokens/step   {per_token}"
 

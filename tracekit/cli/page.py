@@ -34,7 +34,15 @@ def title(run: SimpleNamespace, n_ranks: int, width: int) -> list[str]:
         ranks(run, n_ranks),
     ]
     first, *more = table.flow([part.strip() for part in parts], width)
-    return [output.strong(first), *more]
+    return [output.strong(first), *more, *failure(run, width)]
+
+
+def failure(run: SimpleNamespace, width: int) -> list[str]:
+    """That a run's capture failed, and why; nothing where it did not."""
+    if run.status != "failed":
+        return []
+    why = table.wrapped(f"capture failed: {table.visible(run.error or 'no reason given')}", width)
+    return [output.warning(line) for line in why]
 
 
 def engine(run: SimpleNamespace) -> str:
@@ -84,6 +92,11 @@ def spread(low_ns: float | None, high_ns: float | None) -> str:
 def per_cent(ratio: float | None) -> str:
     """`48.5 %`."""
     return f"{units.percent(ratio)} %"
+
+
+def change(ratio: float) -> str:
+    """`+12.3 %`, of a ratio where 1 is no change."""
+    return f"{'+' if ratio >= 1 else ''}{per_cent(ratio - 1)}"
 
 
 def sources(names: str | None) -> str:

@@ -72,12 +72,13 @@ def _write_page(
     gaps = database.report("breakdown_stalls", **steps).records()
     phases = database.report("spec_phases", run=run, **ranks).records()
     positions = database.report("spec", run=run).records()
+    cost = database.report("profiling_cost", run=run).records()
     width = output.page_width()
     after = page.next_commands([(output.to_paste(db, "breakdown", run), "the step in full")])
     output.write_lines(
         [
             *page.title(facts, figures[0].n_ranks if figures else facts.n_ranks, width),
-            *_head(figures, totals, gaps, facts, width),
+            *_head(figures, totals, gaps, cost, facts, width),
             *_phases(phases, width),
             *_acceptance(positions, totals, width),
             *after,
@@ -89,6 +90,7 @@ def _head(
     figures: list[SimpleNamespace],
     totals: list[SimpleNamespace],
     gaps: list[SimpleNamespace],
+    cost: list[SimpleNamespace],
     run: SimpleNamespace,
     width: int,
 ) -> list[str]:
@@ -98,7 +100,7 @@ def _head(
     accepted = [f"{page.per_cent(row.acceptance_rate)} of draft tokens accepted" for row in totals]
     lines = table.flow([f"drafts: {table.visible(drafter)}" if drafter else "", *accepted], width)
     for row in figures:
-        lines += [*headline(row, gaps, run, width), *stalls(gaps, run, width)]
+        lines += [*headline(row, gaps, cost, run, width), *stalls(gaps, run, width)]
     return lines
 
 

@@ -6,6 +6,7 @@ import click
 
 from tracekit import units
 from tracekit.cli import choice, options, output, page, table
+from tracekit.cli.headline import profiling
 
 SHOWN = 60
 """Steps on the page unless all are asked for."""
@@ -40,16 +41,21 @@ def command(
         found = database.report("step_list", run=chosen, kind=kind, dp=dp, rank=rank)
         if form == "table":
             (facts,) = database.report("run_list", run=chosen).records()
-            output.write_lines(_page(facts, found.records(), show_all, db))
+            cost = database.report("profiling_cost", run=chosen).records()
+            output.write_lines(_page(facts, found.records(), cost, show_all, db))
         else:
             output.write_data(found, form)
 
 
 def _page(
-    run: SimpleNamespace, steps: list[SimpleNamespace], show_all: bool, db: str | None
+    run: SimpleNamespace,
+    steps: list[SimpleNamespace],
+    cost: list[SimpleNamespace],
+    show_all: bool,
+    db: str | None,
 ) -> list[str]:
     width = output.page_width()
-    title = page.title(run, run.n_ranks, width)
+    title = [*page.title(run, run.n_ranks, width), *profiling(cost, width)]
     if not steps:
         return [*title, "no such step in it"]
     shown = steps if show_all else steps[:SHOWN]

@@ -3,7 +3,10 @@
 -- Makes: run.
 
 UPDATE run SET
-    backend = (SELECT backend FROM backend),
+    backend = CASE
+        WHEN EXISTS (FROM file WHERE kind = 'trace') THEN (SELECT backend FROM backend)
+        ELSE 'unknown'
+    END,
     engine = coalesce(engine, (
         SELECT CASE
             WHEN bool_or(role IN ('target_pass', 'draft_pass', 'run_batch')) THEN 'sglang'
