@@ -45,5 +45,5 @@ def engine_of_server(client: httpx.Client, name: str | None) -> tuple[ServingEng
                 continue
     names = name or " or ".join(engine.name for engine in SERVING)
     raise CaptureError(
-        f"{client.base_url}: no server of {names} answers there; check --url and the API key"
+        f"server: none of {names} answers at {client.base_url}; check --url and the API key"
     )

@@ -5,6 +5,8 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tracekit.errors import CaptureError
+
 _HEAD_BYTES = 1024
 _SHEBANG = re.compile(rb"#!\s*(\S[^\n]*?)\s*$", re.MULTILINE)
 _TRAMPOLINE = re.compile(rb"^'''exec' (?:\"([^\"\n]+)\"|(\S+)) ", re.MULTILINE)
@@ -20,11 +22,16 @@ def interpreter_of(
     """Words that start the Python of the engine, which `command` names at `place`.
 
     What stands before (`env X=1`, `numactl -C 0`) is kept: it may choose the Python.
+
+    Raises:
+        CaptureError: there is no such program.
     """
     before = tuple(command[:place])
     if before and before[-1] == "-m":
         return before[:-1]
     script = shutil.which(command[place], path=environment.get("PATH"))
+    if script is None and not before:
+        raise CaptureError(f"{command[place]}: no such program; check the command after --")
     return before + (_of_script(Path(script)) if script else ("python",))
 
 

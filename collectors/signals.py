@@ -42,8 +42,8 @@ class Signals:
         except KeyboardInterrupt as interrupt:
             raise self._interrupted() from interrupt
         finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+            for number, handler in before.items():  # of more to come each would tear the exit
+                signal.signal(number, signal.SIG_IGN if self.received else handler)
 
     @contextmanager
     def deferred(self) -> Iterator[None]:

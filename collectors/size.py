@@ -15,7 +15,7 @@ Source: vLLM 0.32 on CPU writes 800 events a step for 4 layers; a large model ha
 STACKS_FACTOR = 6
 """Events with Python stacks to events without: 6,000 to 800 a step there."""
 
-SPARE_BYTES = 64 * 1024 * 1024
+SPARE_BYTES = 4 * 1024 * 1024
 
 
 def guessed_bytes(options: ProfileOptions, n_ranks: int) -> int:
@@ -28,13 +28,15 @@ def refuse_small_disk(folder: RunFolder, options: ProfileOptions, n_ranks: int, 
     """The guess in words; raises CaptureError where the disk has no room for it."""
     needed = guessed_bytes(options, n_ranks) * n_runs
     free = shutil.disk_usage(folder.path).free
-    said = f"{_mb(needed)} MB of traces ({n_ranks} x {options.steps} steps, {n_runs} runs)"
+    said = f"{_mb(needed)} MB of traces"
     if free < needed + SPARE_BYTES:
         raise CaptureError(
             f"{folder.path}: {_mb(free)} MB free, and about {said} to come; free space, choose "
             "another folder with --out, or take fewer --steps"
         )
-    return f"about {said}"
+    parts = [(n_ranks, "rank"), (options.steps, "step"), (n_runs, "run")]
+    counted = (f"{n} {noun}{'s' if n > 1 else ''}" for n, noun in parts)
+    return f"about {said} to come: {' x '.join(counted)}"
 
 
 def _mb(n_bytes: int) -> str:
