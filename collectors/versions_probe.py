@@ -9,6 +9,7 @@ import importlib.util
 import json
 import platform
 import re
+import sys
 from importlib import metadata
 from pathlib import Path
 
@@ -48,6 +49,8 @@ def torch_build():
 
 def main():
     """Print the versions."""
+    if sys.path[0] == "":  # of `-c`: the current folder, which `vllm serve` does not look into
+        sys.path.append(sys.path.pop(0))
     found = packages()
     build = torch_build()
     nccl = [found[name] for name in found if re.fullmatch(r"nvidia-nccl-cu\d+", name)]

@@ -31,6 +31,8 @@ def fields_of(root: Path, name: str) -> Optional[List[str]]:  # noqa: UP006, UP0
 
 def main() -> None:
     """Print version, fields of ProfilerConfig and ObservabilityConfig, environment variables."""
+    if sys.path[0] == "":  # of `-c`: the current folder, which `vllm serve` does not look into
+        sys.path.append(sys.path.pop(0))
     spec = importlib.util.find_spec("vllm")
     if spec is None or spec.origin is None:
         sys.exit("there is no vllm in this Python")
