@@ -60,11 +60,11 @@ class Handler(BaseHTTPRequestHandler):
 
     def _start_profile(self, body):
         app = self.server.app
+        app.log("INFO", "Starting profiler...")
         time.sleep(app.faults.number("start-profile-slow", 0))
         if "start-profile-500" in app.faults:
             self._answer(500, "Internal Server Error")
             return
-        app.log("INFO", "Starting profiler...")
         for _ in range(int(app.faults.number("chatty", 0))):
             app.log("INFO", "x" * 1000)
         try:
