@@ -30,9 +30,10 @@ MAY_IMPORT = {
     "cli": {"core", "collectors", "queries", "api"},
     "app": {"core", "queries", "api"},
 }
+TORCH_HOOK = {path.stem for path in (ROOT / "collectors" / "torch_hook").glob("tracekit_*.py")}
 MAY_USE = {
     "core": {"duckdb", "fsspec", "isal", "zstandard", "prometheus_client"},
-    "collectors": {"httpx", "torch"},  # torch: where a user's program has loaded it
+    "collectors": {"httpx", "torch", *TORCH_HOOK},  # torch: where a user's program has loaded it
     "queries": {"duckdb"},
     "api": {"duckdb", "pandas", "pyarrow"},  # the last two as types only: test_import_hygiene
     "cli": {"click", "rich"},

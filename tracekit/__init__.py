@@ -5,13 +5,20 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tracekit.api import ingest, open
+    from tracekit.collectors.profile import profile
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "ingest", "open"]
+__all__ = ["__version__", "ingest", "open", "profile"]
+
+_MODULES = {
+    "ingest": "tracekit.api",
+    "open": "tracekit.api",
+    "profile": "tracekit.collectors.profile",
+}
 
 
 def __getattr__(name: str) -> object:
     """Load the library only when one of its names is used: `tracekit --help` stays quick."""
-    if name in __all__:
-        return getattr(import_module("tracekit.api"), name)
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
