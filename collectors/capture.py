@@ -31,13 +31,17 @@ Run = tuple[int, RunFolder]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a capture is to do: the load and its windows for each run."""
+    """What a capture is to do: the load and its windows for each run.
+
+    `replaces`: runs of the same names are removed.
+    """
 
     runs: tuple[Run, ...]
     profile: ProfileOptions
     load: Load
     n_warmups: int
     patience: Patience
+    replaces: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,8 @@ class Capture:
     def refuse_taken(self) -> None:
         """Raise CaptureError where one of the run folders is there already."""
         for _, folder in self.plan.runs:
-            folder.refuse_taken()
+            if not (self.plan.replaces and folder.run_json.is_file()):
+                folder.refuse_taken()
 
     @contextmanager
     def recording(
@@ -60,6 +65,8 @@ class Capture:
     ) -> Iterator[Recording]:
         """Record a run into its folder; whatever goes wrong leaves as one CaptureError."""
         concurrency, folder = run
+        if self.plan.replaces:
+            folder.remove()
         asked = {"options": asdict(self.plan.profile), "concurrency": concurrency}
         with recording(folder, {**context, **asked}) as recorded, explained(folder.path, known):
             recorded.add(machine=redacted_value(machine(folder.machine), known))

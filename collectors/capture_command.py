@@ -1,7 +1,6 @@
 """Captures a command: starts it so that it can be profiled, records, ends it."""
 
 import shutil
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,18 +9,17 @@ from tracekit.collectors.capture import Capture
 from tracekit.collectors.engine import Engine, Launch
 from tracekit.collectors.engines import engine_of_command, engine_of_server
 from tracekit.collectors.failures import blamed_on
-from tracekit.collectors.health import ended, refuse_taken_port, wait_until_healthy
+from tracekit.collectors.health import refuse_taken_port, wait_until_healthy
+from tracekit.collectors.model_config import copy_configs
 from tracekit.collectors.nccl_log import nccl_log
 from tracekit.collectors.process import Server, running
 from tracekit.collectors.recording import Recording
 from tracekit.collectors.run_folder import RunFolder
 from tracekit.collectors.secrets import Known, known_secrets, redacted_text
-from tracekit.collectors.trace_files import TraceDir, check_ranks
+from tracekit.collectors.torch_run import record_script
+from tracekit.collectors.trace_files import TraceDir
 from tracekit.collectors.versions import versions_of
 from tracekit.collectors.window import Target
-from tracekit.errors import CaptureError
-
-POLL_S = 0.5
 
 
 def capture_command(
@@ -40,17 +38,24 @@ def capture_command(
     """
     capture.refuse_taken()
     engine = engine_of_command(command, engine_name)
+    run = capture.plan.runs[0]
+    launch = engine.launch(command, environment, capture.plan.profile, run[1])
+    launch = launch if url is None else replace(launch, url=url)
+    if launch.url is not None:
+        refuse_taken_port(launch.url)
+    to_start = {**environment, **launch.env}
+    versions = versions_of(launch.python, to_start)
+    to_start |= _nccl_log(capture, to_start, run[1], versions)
+    capture.tell_size(launch.n_ranks or 1)
+    for note in launch.notes:
+        capture.report.note(note)
     known = known_secrets(command, environment)
-    context = run_context.of_command(engine.name, command, environment, known)
-    with capture.recording(capture.plan.runs[0], context, known) as recorded:
-        launch = engine.launch(command, environment, capture.plan.profile, recorded.folder)
-        launch = launch if url is None else replace(launch, url=url)
-        to_start = {**environment, **launch.env}
-        versions = versions_of(launch.python, to_start)
-        to_start |= _nccl_log(capture, to_start, recorded.folder, versions)
-        recorded.add(**run_context.of_launch(launch, to_start, known), versions=versions)
-        capture.tell_size(launch.n_ranks or 1)
-        _Started(capture, engine, launch, recorded, known).run(to_start)
+    context = run_context.of_command(engine.name, command, launch, to_start, known)
+    with capture.recording(run, {**context, "versions": versions}, known) as recorded:
+        if launch.url is None:
+            record_script(launch, to_start, recorded, capture.report, capture.signals)
+        else:
+            _Started(capture, engine, launch, to_start, recorded, known).run(launch.url)
 
 
 def _nccl_log(
@@ -70,44 +75,27 @@ def _nccl_log(
 
 @dataclass(frozen=True, slots=True)
 class _Started:
-    """A command about to be started; `first` is the run whose folder has its log and traces."""
+    """A server about to be started; `first` is the run whose folder has its log and traces."""
 
     capture: Capture
     engine: Engine
     launch: Launch
+    environment: Mapping[str, str]
     first: Recording
     known: Known
 
-    def run(self, environment: Mapping[str, str]) -> None:
+    def run(self, url: str) -> None:
         """Start it, record, end it."""
-        url, signals = self.launch.url, self.capture.signals
-        if url is not None:
-            refuse_taken_port(url)
-        for note in self.launch.notes:
-            self.capture.report.note(note)
-        log = self.first.folder.server_log
+        capture, log = self.capture, self.first.folder.server_log
         with (
-            running(self.launch.command, environment, log, signals) as server,
-            self.capture.memory_watched(server.kill),
-            blamed_on(server, self.capture.report, self.known),
+            running(self.launch.command, self.environment, log, capture.signals) as server,
+            capture.memory_watched(server.kill),
+            blamed_on(server, capture.report, self.known),
         ):
-            if url is None:
-                self._wait_for_end(server)
-            else:
-                self._record_all(server, url)
+            self._record_all(server, url)
 
     def _tell_news(self, server: Server) -> None:
         self.capture.report.detail(redacted_text("".join(server.tail(1)), self.known))
-
-    def _wait_for_end(self, script: Server) -> None:
-        self.capture.report.stage(f"{self.first.folder.name}: the script runs")
-        while script.exit_code is None:
-            self._tell_news(script)
-            time.sleep(POLL_S)
-        if script.exit_code != 0:
-            raise CaptureError(ended(script))
-        check_ranks(self.first.folder, self.engine, self.launch.n_ranks)
-        self.first.finish()
 
     def _record_all(self, server: Server, url: str) -> None:
         capture, launch = self.capture, self.launch
@@ -140,6 +128,7 @@ class _Started:
                 self._measure(target, recorded, run[0])
 
     def _measure(self, target: Target, recorded: Recording, concurrency: int) -> None:
+        copy_configs(self.launch.command, self.environment, recorded.folder)
         try:
             self.capture.measure(target, recorded, concurrency)
         finally:

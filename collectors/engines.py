@@ -6,13 +6,14 @@ import httpx
 
 from tracekit.collectors.engine import Engine, ServerFacts, ServingEngine
 from tracekit.collectors.sglang import Sglang
+from tracekit.collectors.torch_run import Torch
 from tracekit.collectors.vllm import Vllm
 from tracekit.errors import CaptureError
 
 SERVING: tuple[ServingEngine, ...] = (Vllm(), Sglang())
 """Those that serve, in the order they are asked whether a running server is theirs."""
 
-ENGINES: tuple[Engine, ...] = SERVING
+ENGINES: tuple[Engine, ...] = (*SERVING, Torch())
 NAMES = tuple(engine.name for engine in ENGINES)
 
 

@@ -13,9 +13,13 @@ from tracekit.readers.serve_command import setup_of_command
 
 
 def of_command(
-    engine: str, command: Sequence[str], environment: Mapping[str, str], known: Known
+    engine: str,
+    command: Sequence[str],
+    launch: Launch,
+    environment: Mapping[str, str],
+    known: Known,
 ) -> dict[str, object]:
-    """What a command says before it is started."""
+    """What the user's `command` says, how it is started, and the environment it gets."""
     setup = setup_of_command(command)
     drafting = {
         "method": setup.speculative_method,
@@ -26,7 +30,7 @@ def of_command(
         "model": redacted_value(setup.model, known),
         "tensor_parallel": setup.tensor_parallel,
         "speculative": drafting if setup.speculative_method else None,
-        "command": redacted_arguments(command, known),
+        "command": redacted_arguments(launch.command, known),
         "environment": redacted_environment(environment, known),
     }
 
@@ -41,11 +45,3 @@ def of_server(engine: str, facts: ServerFacts, known: Known) -> dict[str, object
     if facts.model:
         told["model"] = facts.model
     return {name: redacted_value(value, known) for name, value in told.items()}
-
-
-def of_launch(launch: Launch, environment: Mapping[str, str], known: Known) -> dict[str, object]:
-    """What is started, which is not quite what the user wrote, and the environment it gets."""
-    return {
-        "command": redacted_arguments(launch.command, known),
-        "environment": redacted_environment(environment, known),
-    }

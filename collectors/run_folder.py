@@ -78,8 +78,13 @@ class RunFolder:
         """Raise CaptureError where a run of this name is there."""
         if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
             raise CaptureError(
-                f"{self.path}: a run of this name is there; choose another --run, or remove it"
+                f"{self.path}: a run of this name is there; choose another --run, or --replace it"
             )
+
+    def remove(self) -> None:
+        """Remove a run that was recorded here; anything else stays."""
+        if self.run_json.is_file():
+            shutil.rmtree(self.path)
 
     def relative(self, path: Path) -> str:
         """`path` as run.json has it."""

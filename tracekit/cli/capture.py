@@ -105,6 +105,7 @@ def _numbers(ctx: click.Context, parameter: click.Parameter, value: str) -> tupl
     metavar="DIR",
     help="Where run folders go.",
 )
+@click.option("--replace", is_flag=True, help="Replace a run of the same name, and its folder.")
 @click.option(
     "--start-timeout",
     type=SECONDS,
@@ -137,18 +138,20 @@ def command(ctx: click.Context, /, **given: object) -> None:
     asked = SimpleNamespace(**given)
     _refuse_usage(asked)
     runs = _runs(asked)
-    _refuse_taken(asked.db, runs)
+    if not asked.replace:
+        _refuse_taken(asked.db, runs)
     plan = Plan(
         runs=runs,
         profile=_profile(asked),
         load=capture_load.load_of(asked),
         n_warmups=asked.warmups,
         patience=Patience(asked.start_timeout, asked.stop_timeout),
+        replaces=asked.replace,
     )
     signals = Signals()
     with closing(Stages()) as stages, signals.handled():
         _record(Capture(plan, stages, signals), asked)
-        _ingest(runs, asked.db, stages)
+        _ingest(runs, asked, stages)
     _show(ctx, runs, asked.db)
 
 
@@ -185,7 +188,10 @@ def _refuse_taken(db: str | None, runs: "tuple[Run, ...]") -> None:
         return
     for _, folder in runs:
         if folder.name in taken:
-            raise StoreError(f"{path}: run {folder.name!r} is already there; choose another --run")
+            raise StoreError(
+                f"{path}: run {folder.name!r} is already there; "
+                "choose another --run, or --replace it"
+            )
 
 
 def _profile(asked: SimpleNamespace) -> "ProfileOptions":
@@ -225,13 +231,15 @@ def _trace_folder(text: str) -> "TraceFolder":
     return TraceFolder(path, inside or str(path))
 
 
-def _ingest(runs: "tuple[Run, ...]", db: str | None, stages: Stages) -> None:
+def _ingest(runs: "tuple[Run, ...]", asked: SimpleNamespace, stages: Stages) -> None:
     from tracekit import api
 
     for _, folder in runs:
         stages.stage(f"{folder.name}: reading the traces")
         try:
-            (summary,) = api.ingest(folder.path, run=folder.name, db=db)
+            (summary,) = api.ingest(
+                folder.path, run=folder.name, db=asked.db, replace=asked.replace
+            )
         except TracekitError:
             stages.note(
                 f"recorded in {folder.path}, not yet in a database: tracekit ingest reads it"
