@@ -76,7 +76,7 @@ COMMENT ON TABLE file IS 'One row per file looked at by an ingest, used or not.'
 COMMENT ON COLUMN file.run IS 'Run the file belongs to.';
 COMMENT ON COLUMN file.file_id IS 'Number of the file within the run, from 0.';
 COMMENT ON COLUMN file.path IS 'Path relative to what was ingested.';
-COMMENT ON COLUMN file.kind IS 'trace, frontend (no device work: vLLM async_llm), metrics, load, gpu_samples, run_json, server_log, nccl_log, config, context (named in run.json, not read), other (not known, not read).';
+COMMENT ON COLUMN file.kind IS 'trace, frontend (no device work: vLLM async_llm), metrics, load, gpu_samples, run_json, server_log, nccl_log, config, context (facts for people, not read), other (not known, not read).';
 COMMENT ON COLUMN file.dp IS 'Data-parallel engine, 0 where there is one.';
 COMMENT ON COLUMN file.rank IS 'Rank within the engine''s world: --rank, distributedInfo.rank or the file name; NULL where none tells.';
 COMMENT ON COLUMN file.stage IS 'SGLang stage of a file profiled by stage (EXTEND, DECODE); NULL elsewhere.';

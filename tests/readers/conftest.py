@@ -5,7 +5,10 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from core.fake_ingest import install_views
+from readers.recorded import Folder
 
+from tracekit import store
 from tracekit.readers.kineto import TraceFile, read_traces
 
 ROOT = Path(__file__).parents[2]
@@ -83,3 +86,11 @@ def shared():
     if not SHARED.is_dir():
         pytest.skip(f"no {SHARED}")
     return SHARED
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A run folder for what is recorded beside traces."""
+    (tmp_path / "run").mkdir()
+    with store.building(tmp_path / "x.duckdb", "r", install_views=install_views) as scratch:
+        yield Folder(tmp_path / "run", scratch.con)

@@ -15,6 +15,7 @@ A run folder's run.json is one object. All members but `format` may be left out,
 A run.json of somebody else's is read too, where it has the command as a list (`command`, `cmd`).
 """
 
+import posixpath
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -92,12 +93,23 @@ def insert_run(con: duckdb.DuckDBPyConnection, context: RunContext) -> None:
 
 def insert_files(con: duckdb.DuckDBPyConnection, inputs: RunInput) -> None:
     """Add to table `file` what is no trace; the reader of traces has added those."""
-    first = len(inputs.traces)
-    for file_id, file in enumerate(inputs.others, start=first):
+    listed = _listed(inputs)
+    for file_id, file in enumerate(inputs.others, start=len(inputs.traces)):
+        is_context = file.shown in listed or file.path.name.endswith(".profiler_out.txt")
+        kind = "context" if file.kind == "other" and is_context else file.kind
         con.execute(
             "INSERT INTO file (run, file_id, path, kind, dp, bytes) VALUES (?, ?, ?, ?, 0, ?)",
-            [inputs.name, file_id, file.shown, file.kind, file.bytes],
+            [inputs.name, file_id, file.shown, kind, file.bytes],
         )
+
+
+def _listed(inputs: RunInput) -> set[str]:
+    """Files that run.json lists without a kind: written for people, not for tracekit."""
+    run_json = run_json_of(inputs)
+    said = load_json(run_json.path) if run_json else None
+    files = _object((said or {}).get("files"))
+    folder = posixpath.dirname(run_json.shown) if run_json else ""
+    return {posixpath.join(folder, path) for path, kind in files.items() if kind == "other"}
 
 
 def setup_of_log(log: str) -> Setup:
