@@ -46,12 +46,12 @@ def capture_command(
     to_start = {**environment, **launch.env}
     versions = versions_of(launch.python, to_start)
     to_start |= _nccl_log(capture, to_start, run[1], versions)
-    capture.tell_size(launch.n_ranks or 1)
-    for note in launch.notes:
-        capture.report.note(note)
     known = known_secrets(command, environment)
     context = run_context.of_command(engine.name, command, launch, to_start, known)
     with capture.recording(run, {**context, "versions": versions}, known) as recorded:
+        capture.tell_size(launch.n_ranks or 1)
+        for note in launch.notes:
+            capture.report.note(note)
         if launch.url is None:
             record_script(launch, to_start, recorded, capture.report, capture.signals)
         else:

@@ -27,8 +27,7 @@ def guessed_bytes(options: ProfileOptions, n_ranks: int) -> int:
 def refuse_small_disk(folder: RunFolder, options: ProfileOptions, n_ranks: int, n_runs: int) -> str:
     """The guess in words; raises CaptureError where the disk has no room for it."""
     needed = guessed_bytes(options, n_ranks) * n_runs
-    there = next(path for path in folder.path.parents if path.is_dir())
-    free = shutil.disk_usage(there).free
+    free = shutil.disk_usage(folder.path).free
     said = f"{_mb(needed)} MB of traces"
     if free < needed + SPARE_BYTES:
         raise CaptureError(

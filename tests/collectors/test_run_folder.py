@@ -133,7 +133,7 @@ def test_only_new_traces_are_taken_and_the_users_stay(tmp_path, is_ours):
 
 
 def test_a_disk_without_room_for_the_traces_is_refused(tmp_path):
-    folder = RunFolder(tmp_path / "r")
+    folder = RunFolder(tmp_path)
     told = refuse_small_disk(folder, ProfileOptions(steps=10), 2, 1)
     assert told == "about 4 MB of traces to come: 2 ranks x 10 steps x 1 run"
     with pytest.raises(CaptureError, match="MB free, and about"):
