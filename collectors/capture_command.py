@@ -1,5 +1,6 @@
 """Captures a command: starts it so that it can be profiled, records, ends it."""
 
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +21,9 @@ from tracekit.collectors.torch_run import record_script
 from tracekit.collectors.trace_files import TraceDir
 from tracekit.collectors.versions import versions_of
 from tracekit.collectors.window import Target
+
+_WHO_SAYS_IT = re.compile(r"^[^\[]{0,80}\[[\w.]+:\d+\] ")
+"""What vLLM begins a line of its log with: process, level, time, place in the code."""
 
 
 def capture_command(
@@ -95,11 +99,12 @@ class _Started:
             self._record_all(server, url)
 
     def _tell_news(self, server: Server) -> None:
-        self.capture.report.detail(redacted_text("".join(server.tail(1)), self.known))
+        line = redacted_text("".join(server.tail(1)), self.known)
+        self.capture.report.detail(_WHO_SAYS_IT.sub("", line))
 
     def _record_all(self, server: Server, url: str) -> None:
         capture, launch = self.capture, self.launch
-        capture.report.stage("waiting for the server to become healthy")
+        capture.report.stage("starting the server")
         with capture.clients(url, launch.api_key) as (client, patient):
             wait_until_healthy(
                 server, client, capture.plan.patience.start_s, lambda: self._tell_news(server)

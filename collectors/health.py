@@ -18,9 +18,10 @@ ANSWER_TIMEOUT_S = 5.0
 def refuse_taken_port(url: str) -> None:
     """Raise CaptureError where something listens at `url` already."""
     place = urlsplit(url)
-    with suppress(OSError), socket.create_connection((place.hostname, place.port), timeout=1):
+    address = place.hostname, place.port or 80
+    with suppress(OSError), socket.create_connection(address, timeout=1):
         raise CaptureError(
-            f"port {place.port}: taken, something listens at {url}; end it, give the server "
+            f"port {address[1]}: taken, something listens at {url}; end it, give the server "
             f"another --port, or capture what runs there with --url {url}"
         )
 

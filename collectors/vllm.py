@@ -51,7 +51,9 @@ class Vllm:
             raise CaptureError(
                 f"{command[0]}: no vLLM server in this command; write vllm serve MODEL after --"
             )
-        served = served_by(command[place + 1 :], environment, port=8000)
+        served = served_by(
+            command[place + 1 :], {**environment, **_assigned(command[:place])}, port=8000
+        )
         python = interpreter_of(command, place, environment)
         installed = installed_vllm(python, environment)
         scopes = scopes_environment(environment) if options.scopes else {}
@@ -92,6 +94,11 @@ class Vllm:
     def is_rank_trace(self, name: str) -> bool:
         """All traces but that of the API server, which has no device work."""
         return ".pt.trace.json" in name and ".async_llm." not in name
+
+
+def _assigned(words: Sequence[str]) -> dict[str, str]:
+    """Variables that `env NAME=VALUE` in front of a command sets."""
+    return dict(word.split("=", 1) for word in words if "=" in word and not word.startswith("-"))
 
 
 def _place(command: Sequence[str]) -> int | None:

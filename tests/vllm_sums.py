@@ -9,13 +9,15 @@ import re
 
 
 def counted(folder, name, labels=""):
-    """Difference of a counter between metrics/before.prom and metrics/after.prom."""
+    """Difference of a counter between the texts from before and after the profiled window."""
     before, after = (_sample(folder, moment, name, labels) for moment in ("before", "after"))
     return round(after - before)
 
 
 def _sample(folder, moment, name, labels):
-    text = (folder / "metrics" / f"{moment}.prom").read_text()
+    of_capture = folder / "metrics" / f"profiled_{moment}.prom"
+    path = of_capture if of_capture.exists() else folder / "metrics" / f"{moment}.prom"
+    text = path.read_text()
     pattern = rf"^{re.escape(name)}(?:{{[^}}]*{re.escape(labels)}[^}}]*}})? (\S+)$"
     return sum(float(value) for value in re.findall(pattern, text, re.M))
 

@@ -6,6 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import click
 
@@ -16,6 +17,7 @@ from tracekit.errors import TracekitError
 if TYPE_CHECKING:
     from tracekit.collectors.capture import Capture, Run
     from tracekit.collectors.options import ProfileOptions, TraceFolder
+    from tracekit.collectors.run_folder import RunFolder
 
 POSITIVE = click.IntRange(min=1)
 NOT_NEGATIVE = click.IntRange(min=0)
@@ -28,6 +30,20 @@ def _name(ctx: click.Context, parameter: click.Parameter, value: str) -> str:
     if not NAME.fullmatch(value):
         raise click.BadParameter(f"{value!r}: take letters, digits and . , + @ = -")
     return value
+
+
+def _url(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """The root of a server."""
+    if value is None:
+        return None
+    try:
+        url = urlsplit(value)
+        is_usable = url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0
+    except ValueError:
+        is_usable = False
+    if not is_usable or not value.isprintable() or " " in value:
+        raise click.BadParameter("write http://HOST:PORT")
+    return value.rstrip("/")
 
 
 def _numbers(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[int, ...]:
@@ -57,7 +73,7 @@ def _numbers(ctx: click.Context, parameter: click.Parameter, value: str) -> tupl
     metavar="N,...",
     help="Requests at a time; of several numbers each makes a run NAME-cN.",
 )
-@click.option("--url", metavar="URL", help="Attach to the server that runs there.")
+@click.option("--url", metavar="URL", callback=_url, help="Attach to the server that runs there.")
 @click.option(
     "--trace-dir",
     metavar="DIR[=INSIDE]",
@@ -217,7 +233,7 @@ def _record(capture: "Capture", asked: SimpleNamespace) -> None:
         capture_command(capture, asked.command, os.environ, asked.engine, asked.url)
     else:
         traces = _trace_folder(asked.trace_dir)
-        capture_server(capture, asked.url.rstrip("/"), traces, asked.api_key, asked.engine)
+        capture_server(capture, asked.url, traces, asked.api_key, asked.engine)
 
 
 def _trace_folder(text: str) -> "TraceFolder":
@@ -240,13 +256,26 @@ def _ingest(runs: "tuple[Run, ...]", asked: SimpleNamespace, stages: Stages) -> 
             (summary,) = api.ingest(
                 folder.path, run=folder.name, db=asked.db, replace=asked.replace
             )
-        except TracekitError:
-            stages.note(
-                f"recorded in {folder.path}, not yet in a database: tracekit ingest reads it"
-            )
+        except (TracekitError, KeyboardInterrupt):
+            stages.note(f"recorded, not in the database yet: tracekit ingest {folder.path}")
             raise
         if summary.n_lost:
-            stages.note(f"{folder.name}: {summary.n_lost:,} events lost; see tracekit ingest")
+            stages.note(f"{folder.name}: {summary.n_lost:,} events lost; see view ingest_ledger")
+        _refuse_missing_ranks(folder, asked.db)
+
+
+def _refuse_missing_ranks(folder: "RunFolder", db: str | None) -> None:
+    """Where the command did not tell how many ranks there are, the traces do."""
+    from tracekit.database import reading
+    from tracekit.errors import CaptureError
+
+    with reading(db) as database:
+        (run,) = database.report("run_list", run=folder.name).records()
+    if run.world_size and run.n_ranks < run.world_size:
+        raise CaptureError(
+            f"{folder.traces}: {run.n_ranks} of {run.world_size} ranks wrote a trace there; "
+            "those that did are in the database, look into the server's log for the others"
+        )
 
 
 def _show(ctx: click.Context, runs: "tuple[Run, ...]", db: str | None) -> None:
