@@ -80,7 +80,15 @@ class Capture:
 
     def measure(self, target: Target, recorded: Recording, concurrency: int) -> None:
         """Warm up, then run the load once without and once with the profiler."""
-        run = WindowRun(target, self.plan.load, recorded, concurrency, self.stop, self.report)
+        run = WindowRun(
+            target=target,
+            load=self.plan.load,
+            recorded=recorded,
+            concurrency=concurrency,
+            stop=self.stop,
+            report=self.report,
+            signals=self.signals,
+        )
         of_run = f"{recorded.folder.name}: "
         for number in range(self.plan.n_warmups):
             self.report.stage(f"{of_run}warming up")

@@ -56,6 +56,7 @@ def profiler_variables(
         "VLLM_TORCH_PROFILER_DISABLE_ASYNC_LLM": _flag(True),
         "VLLM_PROFILER_DELAY_ITERS": str(options.delay_steps),
         "VLLM_PROFILER_MAX_ITERS": str(options.max_steps),
+        "VLLM_RPC_TIMEOUT": "1800000",  # ms; to 0.8.5 stopping the profiler had 10 s by default
     }
     return {name: value for name, value in wanted.items() if name in installed.variables}
 

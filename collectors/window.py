@@ -15,6 +15,7 @@ from tracekit.collectors.options import ProfileOptions
 from tracekit.collectors.recording import Recording
 from tracekit.collectors.report import Report
 from tracekit.collectors.run_folder import RunFolder
+from tracekit.collectors.signals import Signals
 from tracekit.collectors.trace_files import TraceDir
 from tracekit.errors import CaptureError
 
@@ -51,6 +52,7 @@ class WindowRun:
     concurrency: int
     stop: threading.Event
     report: Report
+    signals: Signals
 
     @property
     def folder(self) -> RunFolder:
@@ -129,7 +131,8 @@ class WindowRun:
     @contextmanager
     def _gpus_sampled(self, name: str) -> Iterator[str]:
         path = f"gpu/{name}.csv"
-        with GpuSampler(self.folder.path / path) as sampler:
+        sampler = GpuSampler(self.folder.path / path)
+        with self.signals.deferred(), sampler, self.signals.allowed():
             yield path
         if sampler.problem:
             self.report.note(f"GPUs are not sampled: {sampler.problem}")
