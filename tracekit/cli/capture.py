@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from tracekit.cli import breakdown, capture_load, options, output
+from tracekit.cli import capture_load, capture_page, options
 from tracekit.cli.stages import Stages
 from tracekit.errors import TracekitError
 
@@ -168,7 +168,7 @@ def command(ctx: click.Context, /, **given: object) -> None:
     with closing(Stages()) as stages, signals.handled():
         _record(Capture(plan, stages, signals), asked)
         _ingest(runs, asked, stages)
-    _show(ctx, runs, asked.db)
+    capture_page.show(ctx, [folder.name for _, folder in runs], asked.db)
 
 
 def _refuse_usage(asked: SimpleNamespace) -> None:
@@ -276,12 +276,3 @@ def _refuse_missing_ranks(folder: "RunFolder", db: str | None) -> None:
             f"{folder.traces}: {run.n_ranks} of {run.world_size} ranks wrote a trace there; "
             "those that did are in the database, look into the server's log for the others"
         )
-
-
-def _show(ctx: click.Context, runs: "tuple[Run, ...]", db: str | None) -> None:
-    if len(runs) > 1:
-        names = [folder.name for _, folder in runs]
-        output.write_lines([f"Next: {output.to_paste(db, 'breakdown', name)}" for name in names])
-        return
-    ((_, folder),) = runs
-    ctx.invoke(breakdown.command, run=folder.name, db=db)
