@@ -2,7 +2,8 @@
 
 import os
 import re
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
@@ -166,7 +167,8 @@ def command(ctx: click.Context, /, **given: object) -> None:
     )
     signals = Signals()
     with closing(Stages()) as stages, signals.handled():
-        _record(Capture(plan, stages, signals), asked)
+        with _recorded_told(runs, stages):
+            _record(Capture(plan, stages, signals), asked)
         _ingest(runs, asked, stages)
     capture_page.show(ctx, [folder.name for _, folder in runs], asked.db)
 
@@ -234,6 +236,18 @@ def _record(capture: "Capture", asked: SimpleNamespace) -> None:
     else:
         traces = _trace_folder(asked.trace_dir)
         capture_server(capture, asked.url, traces, asked.api_key, asked.engine)
+
+
+@contextmanager
+def _recorded_told(runs: "tuple[Run, ...]", stages: Stages) -> Iterator[None]:
+    """Where a capture fails: which runs have traces all the same."""
+    try:
+        yield
+    except (TracekitError, KeyboardInterrupt):
+        for _, folder in runs:
+            if folder.traces.is_dir() and any(folder.traces.iterdir()):
+                stages.note(f"traces so far can be read: tracekit ingest {folder.path}")
+        raise
 
 
 def _trace_folder(text: str) -> "TraceFolder":
