@@ -1,6 +1,7 @@
 """What went wrong, in one line: of several signs the one nearest to the cause."""
 
 import errno
+import re
 import shutil
 import time
 from collections.abc import Iterator
@@ -24,6 +25,9 @@ ENDING_S = 2.0
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _TAIL_LINES = 12
+_LOOKED_AT_LINES = 400
+_CAUSES = 2
+_ERROR = re.compile(r"\b[A-Z]\w*(?:Error|Exception): \S")
 _ANSWER_CHARACTERS = 200
 
 
@@ -50,7 +54,7 @@ def blamed_on(server: Server, report: Report, known: Known) -> Iterator[None]:
     except (CaptureError, httpx.HTTPError) as error:
         if not _ends(server):
             raise
-        for line in server.tail(_TAIL_LINES):
+        for line in _last_words(server.tail(_LOOKED_AT_LINES)):
             report.note(redacted_text(line, known))
         raise CaptureError(ended(server)) from error
 
@@ -75,6 +79,13 @@ def profiler_explained(engine: ServingEngine, patience_s: float) -> Iterator[Non
         ) from error
 
 
+def _last_words(lines: list[str]) -> list[str]:
+    """The last lines, and before them the first that name an error: vLLM's own come at the end."""
+    before, last = lines[:-_TAIL_LINES], lines[-_TAIL_LINES:]
+    causes = [line for line in before if _ERROR.search(line)][:_CAUSES]
+    return [*causes, "...", *last] if causes else last
+
+
 def _ends(server: Server) -> bool:
     deadline = time.monotonic() + ENDING_S
     while server.exit_code is None:
@@ -90,7 +101,7 @@ def _refused(error: httpx.HTTPStatusError, engine: ServingEngine) -> str:
         return f"{path}: 404, the server was not started for profiling; {engine.how_to_profile}"
     if code == 409:
         return f"{path}: 409, its profiler runs already; end that with POST /stop_profile"
-    return f"{_told(error)}; look into the server's log"
+    return _told(error)
 
 
 def _is_full(folder: Path, error: Exception) -> bool:
@@ -104,7 +115,8 @@ def _told(error: httpx.HTTPError | OSError) -> str:
         return f"{error.filename or 'capture'}: {error.strerror}; check the path and its rights"
     request = f"{error.request.method} {error.request.url.path}"
     if isinstance(error, httpx.HTTPStatusError):
-        return f"{request}: {error.response.status_code} {_answer(error.response)}".rstrip()
+        said = f"{request}: {error.response.status_code} {_answer(error.response)}".rstrip()
+        return f"{said}; look into the server's log"
     reason = "no answer in time" if isinstance(error, httpx.TimeoutException) else str(error)
     return f"{request}: {reason or 'the connection broke'}; is the server still there?"
 
