@@ -363,3 +363,25 @@ def test_recorded_runs_are_told_apart():
             ["responses.json", "version.json"],
             [],
         )
+
+
+FAILED = '{"format": 1, "status": "failed", "error": "server: ended", "windows": []}'
+
+
+def test_a_failed_capture_needs_no_trace(tmp_path):
+    lay_out(tmp_path / "x", {"run.json": FAILED, "logs/server.log": "nothing\n"})
+    (run,) = discover([tmp_path / "x"])
+    assert (run.name, run.traces, run.is_failed) == ("x", (), True)
+
+
+def test_a_complete_capture_without_a_trace_is_refused(tmp_path):
+    lay_out(tmp_path / "x", {"run.json": FAILED.replace("failed", "complete")})
+    with pytest.raises(RunError, match="no trace in it"):
+        discover([tmp_path / "x"])
+
+
+def test_a_failed_capture_is_a_run_among_others(tmp_path):
+    lay_out(tmp_path, {"a/run.json": FAILED, "b/traces/rank0.pt.trace.json": TRACE})
+    assert [run.name for run in discover([tmp_path], each=True)] == ["a", "b"]
+    with pytest.raises(RunError, match="2 runs"):
+        discover([tmp_path])

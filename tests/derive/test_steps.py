@@ -324,3 +324,59 @@ def test_a_rank_without_scopes_beside_an_annotated_one_is_no_dummy_engine(tmp_pa
         bare.graph([(NORM, start, 5, 7), (GEMM, start + 5, 20, 7)], start - 5)
     db = ingest(tmp_path, decode(decode(Trace(), 100), 200), bare)
     assert db.sql("SELECT DISTINCT kind FROM steps WHERE rank = 1").fetchall() == [("unknown",)]
+
+
+def detailed(*steps):
+    """A CPU run of steps given as the tokens scheduled and in all, of prefills and of decodes."""
+    trace = Trace(device=False)
+    for n, (c, c_new, c_all, g, g_new, g_all, g_squares) in enumerate(steps):
+        prefill = f"context_{c}(sq{c_new}sk{c_all}sqsq{c_new**2}sqsk{c_new * c_all})"
+        decode_ = f"generation_{g}(sq{g_new}sk{g_all}sqsq{g_squares}sqsk1)"
+        trace.scope(f"execute_{c_new + g_new}_{prefill}_{decode_}", 100 * n, 50)
+        trace.op("aten::mm", 100 * n + 1, 5)
+    return trace
+
+
+EMPTY_SUMS = (0, 0, 0, 0, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("sums", "emitted"),
+    [
+        # A prompt of 17 tokens, then two decode steps.
+        ([(1, 17, 17, 0, 0, 0, 0), (0, 0, 0, 1, 1, 18, 1), (0, 0, 0, 1, 1, 19, 1)], [1, 1, 1]),
+        # In two parts: the first emits nothing.
+        ([(1, 16, 16, 0, 0, 0, 0), (1, 4, 20, 0, 0, 0, 0), EMPTY_SUMS], [0, 1, 0]),
+        # Whether the last prompt is whole cannot be told without the step after it.
+        ([(1, 17, 17, 0, 0, 0, 0)], [None]),
+        # Three drafts: two accepted, then the request ends, which hides the last.
+        (
+            [
+                (1, 17, 17, 0, 0, 0, 0),
+                (0, 0, 0, 1, 4, 21, 16),
+                (0, 0, 0, 1, 4, 24, 16),
+                EMPTY_SUMS,
+            ],
+            [1, 3, None, 0],
+        ),
+        # A second request comes and has its prompt at once: 5 more of the first, 30 of the second.
+        ([(1, 30, 30, 1, 6, 46, 36), (0, 0, 0, 2, 12, 87, 72), EMPTY_SUMS], [6, None, 0]),
+        # One ends and another begins: the sums are of different requests.
+        ([(0, 0, 0, 1, 4, 44, 16), (0, 0, 0, 1, 4, 21, 16), EMPTY_SUMS], [None, None, 0]),
+        # One that was preempted comes back with 80 tokens, which are no drafts.
+        ([(0, 0, 0, 1, 80, 80, 6_400), (0, 0, 0, 1, 1, 81, 1)], [None, 1]),
+    ],
+)
+def test_detailed_annotations_tell_tokens_emitted(tmp_path, sums, emitted):
+    db = ingest(tmp_path, detailed(*sums))
+    assert [n for (n,) in steps(db, "n_emitted_tokens")] == emitted
+
+
+def test_drafts_of_an_engine_that_may_schedule_ahead_are_not_told(tmp_path):
+    trace = Trace()
+    for start, tokens in ((100, 21), (200, 24)):
+        sums = f"(sq0sk0sqsq0sqsk0)_generation_1(sq4sk{tokens}sqsq16sqsk{4 * tokens})"
+        trace.scope(f"execute_4_context_0{sums}", start, 20)
+        trace.run(GEMM, start + 5, start + 10, 30)
+    db = ingest(tmp_path, trace)
+    assert steps(db, "n_emitted_tokens") == [(None,), (None,)]

@@ -41,6 +41,11 @@ TEXTS = {
         "[2026-01-02 03:04:05] n:1:1 [1] a/b.cc:2 (f) NCCL WARN Cuda failure 719\n",
         "node-a:1001:1001 NCCL CALL ncclAllReduce(0x7f,0x7f,1024,9,0,0,0x55,0x55)\n",
     ],
+    "load": ['{"request": 0, "prompt": 1, "start_ns": 17, "first_chunk_ns": null}\n{"request": 1'],
+    "gpu_samples": [
+        "timestamp, index, clocks.current.sm [MHz]\n",
+        "index,timestamp\n2026/11/29 12:03:32.123, 0\n",
+    ],
     "run_json": ['{"command": ["vllm", "serve", "m"]}', '{"name": "x", "cmd": []}'],
     "config": ['{"model_type": "llama"}', '{"architectures": ["LlamaForCausalLM"]}'],
     "other": [
