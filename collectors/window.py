@@ -66,7 +66,10 @@ class WindowRun:
 
     def unprofiled(self, name: str) -> None:
         """Run the load."""
-        self.recorded.add_window({**self._measured(name), "is_profiled": False})
+        window = self._measured(name)
+        self.recorded.add_window({**window, "is_profiled": False})
+        if window["metrics_before"] is None:
+            self.report.note("no counters: /metrics is not there; SGLang has --enable-metrics")
 
     def profiled(self, name: str, options: ProfileOptions) -> None:
         """Run the load under the profiler and bring its traces into the run folder."""
@@ -108,12 +111,11 @@ class WindowRun:
             raise
 
     def _measured(self, name: str) -> dict[str, object]:
-        before, after = (f"metrics/{name}_{moment}.prom" for moment in ("before", "after"))
         from_byte = self._log_size()
-        self._save_metrics(before)
+        before = self._save_metrics(f"metrics/{name}_before.prom")
         with self._gpus_sampled(name) as samples:
             summary = self._run_load(name)
-        self._save_metrics(after)
+        after = self._save_metrics(f"metrics/{name}_after.prom")
         return {
             "name": name,
             "concurrency": self.concurrency,
@@ -152,9 +154,13 @@ class WindowRun:
     def _if_written(self, path: str) -> str | None:
         return path if (self.folder.path / path).exists() else None
 
-    def _save_metrics(self, name: str) -> None:
-        text = self.target.client.get("/metrics").raise_for_status().content
-        (self.folder.path / name).write_bytes(text)
+    def _save_metrics(self, path: str) -> str | None:
+        """The path; None where the server does not count: SGLang without --enable-metrics."""
+        answer = self.target.client.get("/metrics")
+        if answer.status_code == httpx.codes.NOT_FOUND:
+            return None
+        (self.folder.path / path).write_bytes(answer.raise_for_status().content)
+        return path
 
     def _log_size(self) -> int:
         return self.target.log_size() if self.target.log_size else 0
