@@ -65,6 +65,12 @@ def test_a_package_without_the_runner_is_all_holes(package):
     assert cells == ["no scopes", "–", "–", "–", "–"]
 
 
+def test_the_page_says_what_the_script_would_write():
+    page = TABLE["PAGE"].read_text()
+    notes = [TABLE["HEAD"], *(note for _, _, note in TABLE["SECTIONS"])]
+    assert [note for note in notes if note not in page] == []
+
+
 def test_the_page_has_a_row_for_every_version_and_calls_no_v2_row_anything_but_unverified():
     lines = TABLE["PAGE"].read_text().splitlines()
     rows = [line.split(" | ") for line in lines if line.startswith("| 0.")]
