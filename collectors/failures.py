@@ -118,7 +118,7 @@ def _told(error: httpx.HTTPError | OSError) -> str:
         said = f"{request}: {error.response.status_code} {_answer(error.response)}".rstrip()
         return f"{said}; look into the server's log"
     reason = "no answer in time" if isinstance(error, httpx.TimeoutException) else str(error)
-    return f"{request}: {reason or 'the connection broke'}; is the server still there?"
+    return f"{request}: {reason.rstrip('.') or 'the connection broke'}; is the server still there?"
 
 
 def _answer(response: httpx.Response) -> str:

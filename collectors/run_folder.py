@@ -70,13 +70,20 @@ class RunFolder:
             for name in KINDS:
                 (self.path / name).mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise CaptureError(
-                f"{self.path}: cannot be made: {error.strerror}; choose another folder with --out"
-            ) from error
+            raise self._cannot_be_made(error) from error
+
+    def _cannot_be_made(self, error: OSError) -> CaptureError:
+        return CaptureError(
+            f"{self.path}: cannot be made: {error.strerror}; choose another folder with --out"
+        )
 
     def refuse_taken(self) -> None:
         """Raise CaptureError where a run of this name is there."""
-        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+        try:
+            is_taken = self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir()))
+        except OSError as error:
+            raise self._cannot_be_made(error) from error
+        if is_taken:
             raise CaptureError(
                 f"{self.path}: a run of this name is there; choose another --run, or --replace it"
             )

@@ -24,12 +24,16 @@ POSITIVE = click.IntRange(min=1)
 NOT_NEGATIVE = click.IntRange(min=0)
 SECONDS = click.FloatRange(min=0, min_open=True)
 NAME = re.compile(r"\w[\w.,+@=-]*")
+NAME_BYTES = 200
+"""File systems take 255 in a name; -c16 is added to a run's."""
 
 
 def _name(ctx: click.Context, parameter: click.Parameter, value: str) -> str:
     """One that a folder can have."""
     if not NAME.fullmatch(value):
         raise click.BadParameter(f"{value!r}: take letters, digits and . , + @ = -")
+    if len(os.fsencode(value)) > NAME_BYTES:
+        raise click.BadParameter(f"{value[:20]!r}...: take {NAME_BYTES} bytes at most")
     return value
 
 
