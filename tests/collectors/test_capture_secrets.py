@@ -3,7 +3,7 @@
 import gzip
 
 import pytest
-from capturing import capture
+from capturing import RUN, Capture, capture
 
 PLANTED = {
     "key": "sk-PLANTED-api-key-1",
@@ -87,6 +87,17 @@ def test_a_server_killed_early_leaves_none_in_its_log(vllm, tmp_path):
 def test_a_load_command_hands_on_none(vllm, tmp_path):
     load = f"sh -c 'env; echo --header Authorization:Bearer {PLANTED['key']}'"
     ended = capture(tmp_path, vllm(), "--load", load, server=ARGUMENTS, env=ENVIRONMENT).ended()
+    check(ended)
+
+
+@pytest.mark.parametrize("place", ["127.0.0.1:1", "127.0.0.1:1/v1", "no-such-host.invalid:1"])
+def test_a_url_of_a_server_that_is_not_there_is_told_without_its_login(tmp_path, place):
+    url = f"http://user:{PLANTED['login']}@{place}?token={PLANTED['query']}"
+    words = ("--run", RUN, "--out", "runs", "--db", "t.duckdb", "--url", url)
+    ended = Capture(tmp_path, (*words, "--trace-dir", tmp_path, "--api-key", PLANTED["key"]))
+    ended = ended.ended()
+    assert ended.code in (1, 2)
+    assert "Traceback" not in ended.err
     check(ended)
 
 
