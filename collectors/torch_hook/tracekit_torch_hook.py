@@ -65,7 +65,7 @@ class Triggers:
         self._session = session
         self._optimizer: Callable[[], object] = lambda: None
         self._n_steps = 0
-        self._handles: list[Any] = []
+        self._model_hook: Any = None
 
     def attach(self) -> None:
         """Listen, where this process is the first in its place; called when torch is imported."""
@@ -79,13 +79,11 @@ class Triggers:
             return
         from torch.autograd import profiler
         from torch.nn.modules.module import register_module_forward_pre_hook
-        from torch.optim.optimizer import register_optimizer_step_post_hook
 
         _before(profiler.profile, "_prepare_trace", self._session.make_room)
-        self._handles = [
-            register_module_forward_pre_hook(self._on_model),
-            register_optimizer_step_post_hook(self._on_optimizer_step),
-        ]
+        self._session.scopes.watch(profiler.record_function)
+        self._model_hook = register_module_forward_pre_hook(self._on_model)
+        self._watch_optimizers()
         self._begin_early()
 
     def _begin_early(self) -> None:
@@ -100,10 +98,29 @@ class Triggers:
             begin()
 
     def _on_model(self, module: object, inputs: object) -> None:
-        self._handles[0].remove()  # it would cost a microsecond in each call of each layer
+        self._model_hook.remove()  # it would cost a microsecond in each call of each layer
         self._session.begin(Stage.MODEL)
 
-    def _on_optimizer_step(self, optimizer: object, args: object, kwargs: object) -> None:
+    def _watch_optimizers(self) -> None:
+        """Be told of each step once it has ended: torch's own hooks are called within its scope."""
+        from torch.optim.optimizer import Optimizer
+
+        wrap = Optimizer.profile_hook_step  # torch calls it for `step` of each class of optimizers
+
+        def wrap_and_tell(step: Callable[..., Any]) -> Callable[..., Any]:
+            scoped = wrap(step)
+
+            @functools.wraps(scoped)
+            def told(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+                result = scoped(optimizer, *args, **kwargs)
+                self._on_optimizer_step(optimizer)
+                return result
+
+            return told
+
+        Optimizer.profile_hook_step = staticmethod(wrap_and_tell)
+
+    def _on_optimizer_step(self, optimizer: object) -> None:
         self._optimizer = self._optimizer if self._optimizer() else weakref.ref(optimizer)
         if self._optimizer() is optimizer:  # of several that step in turn, the first counts
             self._n_steps += 1
@@ -114,9 +131,8 @@ class Triggers:
             self._session.begin(Stage.OPTIMIZER)
         elif 0 < n_recorded < self._session.settings.steps:
             self._session.step()
-        elif n_recorded > 0:
+        elif n_recorded == self._session.settings.steps:
             self._session.finish()
-            self._handles[1].remove()
 
 
 class _AfterImport(MetaPathFinder):

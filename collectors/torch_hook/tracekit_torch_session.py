@@ -15,6 +15,7 @@ from types import FrameType
 from typing import NamedTuple
 
 from tracekit_torch import Recording, trace_name, world
+from tracekit_torch_scopes import OpenScopes
 from tracekit_torch_watch import Watch, on_main_thread
 
 SETTLE_S = 0.1
@@ -51,6 +52,7 @@ class Session:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.is_over = False
+        self.scopes = OpenScopes(lambda: self._recording is not None)
         self._place = ""
         self._stage = Stage.NOTHING
         self._recording: Recording | None = None
@@ -171,6 +173,7 @@ class Session:
         if self._watch:
             self._watch.cancel()
         if recording:
+            self.scopes.end()
             recording.stop()
             if signal.getsignal(signal.SIGTERM) == self._on_sigterm:
                 signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -66,6 +66,20 @@ def test_of_several_optimizers_the_first_counts(script):
     )  # after one to warm up: two, and what is left of the script
 
 
+def test_a_scope_around_the_whole_script_survives_all_recordings(script):
+    script.record("""
+        import torch
+        from torch.autograd.profiler import record_function
+        with record_function("outer"), record_function("inner"):
+            model, optimizer = torch.nn.Module(), torch.optim.Optimizer()
+            for _ in range(2):
+                model(1)
+                optimizer.step()
+    """)
+    assert script.error is None
+    assert script.steps_of() == steps(2)
+
+
 def test_a_script_without_steps_is_one_window(script):
     script.record("import torch; torch.nn.Module()(1)")
     assert script.error is None
