@@ -70,6 +70,15 @@ class Machine:
         for rank, label in zip(ranks, before, strict=True):
             rank.label = label
 
+    @contextmanager
+    def phase_scope(self, number: int, name: str, phase: str, source: str) -> Iterator[None]:
+        """An annotation that decides the phase of the block, and gives it time on the host."""
+        for rank in self.active:
+            if number in rank.steps:
+                rank.steps[number].host_phases.add(phase)
+        with self.scope(name), self.label(phase, source):
+            yield
+
     def begin_step(self, number: int, step: Step) -> None:
         """Start step `number` here: a negative one comes before the profiler started."""
         for rank in self.active:

@@ -13,7 +13,7 @@ from generator.model import Model, mla_attention, target_pass
 from generator.profiling import Size, close_window, machine, make_rank, open_window, profile
 from generator.rank import Step
 from generator.sglang import SGLangOptions, SGLangRunner
-from generator.vllm_dialects import Batches, one_verified, prefill_first
+from generator.vllm_runs import Batches, one_verified, prefill_first
 
 SGLANG_FILE = "1793000012.47-TP-{rank}.trace.json.gz"
 BACKWARD_THREAD = 4290

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from generator.batch import Acceptance, Batch, annotation, step_of
 from generator.kernels import COPY, MAIN, Work, work
 from generator.machine import Machine
 from generator.model import (
-    Model,
     draft_after_attention,
     draft_attention,
     draft_before_attention,
@@ -19,37 +17,10 @@ from generator.model import (
     target_pass,
 )
 from generator.rank import Label
+from generator.v1_options import V1Options
 
 DRAFT_GRAPHS = 1 << 24
 """Graph ids of the drafter start here."""
-
-
-@dataclass(frozen=True, slots=True)
-class V1Options:
-    """How a version of the V1 runner is set up.
-
-    scopes: none, new (0.11.1+), 0.10 or 0.11. form: of the step's annotation, see
-    `annotation`. graphs: full, piecewise or eager. method: none, eagle or ngram. In
-    `lost_step` the trace lacks two launch calls; in `cut_step` profiling stops between
-    execute_model and sample_tokens.
-    """
-
-    scopes: str = "none"
-    form: str = "context"
-    graphs: str = "full"
-    method: str = "none"
-    num_tokens: int = 3
-    has_prepare_kernels: bool = True
-    is_async: bool = True
-    drafts_last: bool = False
-    has_nccl_scopes: bool = False
-    has_eplb: bool = False
-    is_random: bool = False
-    copies_lengths_out: bool = False
-    lost_step: int | None = None
-    cut_step: int | None = None
-    logits_args: str = ""
-    model: Model = field(default_factory=Model)
 
 
 class V1Runner:
@@ -85,19 +56,25 @@ class V1Runner:
 
     @contextmanager
     def _part(self, number: int, scope: str, phase: str, source: str) -> Iterator[None]:
-        """A part of the step: its scope where the version has scopes, and its truth."""
+        """A part of the step: its scope where the version has scopes, and its truth.
+
+        What the plugin's scopes leave, the step's span decides where they are alone.
+        """
         if self.o.scopes == "none":
-            with self.m.label(phase, source):
+            with self.m.label(phase, "span" if self.o.has_plugin else source):
                 yield
             return
         is_new = self.o.scopes == "new"
         name = f"gpu_model_runner: {scope}" if is_new else scope.capitalize()
-        for rank in self.m.active:
-            if number in rank.steps:
-                rank.steps[number].host_phases.add(phase)
-        with self.m.scope(name), self.m.label(phase, "engine"):
+        with self.m.phase_scope(number, name, phase, "engine"):
             yield
             self.m.idle_host(4_000)
+
+    def _plugin(self, number: int, scope: str, phase: str) -> AbstractContextManager[None]:
+        """A scope of tracekit's plugin, where it is loaded."""
+        if not self.o.has_plugin:
+            return nullcontext()
+        return self.m.phase_scope(number, f"tracekit: {scope}", phase, "plugin")
 
     def _execute_model(self, number: int, batch: Batch) -> None:
         m, o = self.m, self.o
@@ -114,10 +91,15 @@ class V1Runner:
                 m.launch(work("htod", 1.1, nbytes=512), call="cudaMemcpyAsync", op="aten::copy_")
         with self._part(number, "preprocess", "prepare", "span"):
             self._prepare(batch)
-        with self._part(number, "forward", target, "span"):
+        with (
+            self._part(number, "forward", target, "span"),
+            self._plugin(number, "forward", target),
+        ):
             self._forward(number, batch)
         with self._part(number, "postprocess", target, "span"):
-            self._logits(batch.decode_tokens + batch.prefill_reqs, "index")
+            m.launch(work("index", 2.3), op="aten::index")  # hidden_states[logits_indices]
+            with self._plugin(number, "logits", target):
+                self._logits(batch.decode_tokens + batch.prefill_reqs)
 
     def _lose_copy(self, number: int) -> None:
         """A copy between two steps whose call is not in the trace: it belongs to neither."""
@@ -189,10 +171,8 @@ class V1Runner:
             else:
                 m.launch(*piece, op=op)
 
-    def _logits(self, rows: int, select: str) -> None:
-        m = self.m
-        m.launch(work(select, 2.3), op="aten::index")
-        m.launch(work("gemm_lm_head", 96.0 + rows), op="aten::mm")
+    def _logits(self, rows: int) -> None:
+        self.m.launch(work("gemm_lm_head", 96.0 + rows), op="aten::mm")
         gather = work("ag_nccl", 17.0 + 2 * rows, args=self.o.logits_args)
         self._collective(gather, "nccl:_all_gather_base", "c10d::_allgather_base_")
 
@@ -210,7 +190,10 @@ class V1Runner:
     def _sample(self, number: int, batch: Batch) -> None:
         m = self.m
         source = "span" if self.o.method == "none" else "kernels"
-        with self._part(number, "sample", "sample", source):
+        with (
+            self._part(number, "sample", "sample", source),
+            self._plugin(number, "sample", "sample"),
+        ):
             m.launch(work("cast", 2.6), op="aten::_to_copy")
             if batch.drafts:
                 per_request = batch.drafts // batch.decode_reqs
@@ -237,9 +220,18 @@ class V1Runner:
 
     def _draft(self, number: int, batch: Batch) -> None:
         with self._part(number, "draft", "draft", "kernels"):
-            if self.o.method == "ngram":
-                self.m.idle_host(180_000)
-                return
+            with self._plugin(number, "draft", "draft"):
+                self._propose(batch)
+            if self.o.copies_drafts_out:
+                # vLLM's scope decides where there is one, else a copy like any other
+                source = "span" if self.o.has_plugin else "kernels"
+                with self.m.label("other", source) if self.o.scopes == "none" else nullcontext():
+                    self._copy_out(batch)
+
+    def _propose(self, batch: Batch) -> None:
+        if self.o.method == "ngram":
+            self.m.idle_host(180_000)
+        else:
             self._eagle(batch)
 
     def _eagle(self, batch: Batch) -> None:
@@ -258,10 +250,6 @@ class V1Runner:
             m.launch(work("argmax", 6.0), op="aten::argmax")
             if k + 1 < self.o.num_tokens and self.o.has_prepare_kernels:
                 m.launch(work("eagle_step_slot_mapping_metadata", 1.8), call="cuLaunchKernelEx")
-        if self.o.drafts_last or self.o.scopes == "0.10":
-            # the scope decides where there is one, else it is an output copy like any other
-            with m.label("other", "kernels") if self.o.scopes == "none" else nullcontext():
-                self._copy_out(batch)
 
     def _draft_pieces(self, tokens: int, is_first: bool) -> None:
         m, graph = self.m, DRAFT_GRAPHS + 4 * tokens + 2 * is_first

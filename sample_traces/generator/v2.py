@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 from generator.batch import Acceptance, Batch, annotation, step_of
@@ -16,13 +16,17 @@ TRITON = "cuLaunchKernelEx"
 
 @dataclass(frozen=True, slots=True)
 class V2Options:
-    """How a version of the V2 runner is set up; `form` none means no annotation at all."""
+    """How a version of the V2 runner is set up; `form` none means no annotation at all.
+
+    has_plugin: tracekit's plugin is loaded; what its scopes leave, the step's span decides.
+    """
 
     form: str = "context"
     graphs: str = "full"
     num_tokens: int = 0
     is_copy_first: bool = False
     has_top_p: bool = False
+    has_plugin: bool = False
     model: Model = field(default_factory=Model)
 
 
@@ -33,6 +37,7 @@ class V2Runner:
         self.m, self.o = machine, options
         self.acceptance = Acceptance(options.num_tokens)
         self._ready = [0, 0]
+        self._beside = "span" if options.has_plugin else "kernels"
 
     def step(self, number: int, batch: Batch) -> None:
         """One engine step; before the profiler runs where `number` is negative."""
@@ -42,21 +47,25 @@ class V2Runner:
         target = "verify" if batch.drafts else "forward"
         with m.scope(name) if name else nullcontext():
             m.idle_host(40_000)
-            with m.label("prepare", "kernels"):
+            with m.label("prepare", self._beside):
                 self._prepare(batch)
-            with m.label(target, "kernels"):
+            with self._part(number, "forward", target):
                 self._forward(batch)
         m.idle_host(30_000)
-        with m.label(target, "kernels"):
-            self._logits(batch)
-        self._sample(number, batch)
+        self._sample(number, batch, target)
         if self.o.num_tokens:
-            with m.label("draft", "kernels"):
+            with self._part(number, "draft", "draft"):
                 self._draft(batch)
             self._copy_out(8 * self.o.num_tokens)
         m.end_step(number)
         self._ready = [self._ready[1], max(rank.output_ready() for rank in m.active)]
         m.idle_host(60_000)
+
+    def _part(self, number: int, scope: str, phase: str) -> AbstractContextManager[None]:
+        """A part of the step: the plugin's scope where it is loaded, and its truth."""
+        if not self.o.has_plugin:
+            return self.m.label(phase, "kernels")
+        return self.m.phase_scope(number, f"tracekit: {scope}", phase, "plugin")
 
     def _prepare(self, batch: Batch) -> None:
         m = self.m
@@ -90,13 +99,17 @@ class V2Runner:
 
     def _logits(self, batch: Batch) -> None:
         m, rows = self.m, batch.decode_tokens + batch.prefill_reqs
-        m.launch(work("index", 2.3), op="aten::index")
         m.launch(work("gemm_lm_head", 96.0 + rows), op="aten::mm")
         m.launch(work("ag_nccl", 17.0 + 2 * rows), op="c10d::_allgather_base_")
 
-    def _sample(self, number: int, batch: Batch) -> None:
+    def _sample(self, number: int, batch: Batch, target: str) -> None:
         m = self.m
-        with m.label("sample", "kernels"):
+        with self._part(number, "sample", "sample"):
+            # the plugin's scope of sampling begins before hidden_states[logits_indices]
+            with nullcontext() if self.o.has_plugin else m.label(target, "kernels"):
+                m.launch(work("index", 2.3), op="aten::index")
+            with self._part(number, "logits", target):
+                self._logits(batch)
             m.launch(work("cast", 2.6), op="aten::_to_copy")
             if self.o.has_top_p:
                 m.launch(work("penalties", 4.0), work("temperature", 2.8), call=TRITON)
@@ -107,7 +120,7 @@ class V2Runner:
                 m.launch(work("gumbel_sample", 12.0), call=TRITON)
         if self.o.is_copy_first:
             self._copy_out(64)
-        with m.label("sample", "kernels"):
+        with self._part(number, "sample", "sample"):
             m.launch(work("post_update", 1.9), call=TRITON)
         if not self.o.is_copy_first:
             self._copy_out(64)
@@ -135,7 +148,7 @@ class V2Runner:
             m.replay(DRAFT_GRAPHS * 2 + reqs, _with_sampling(model, reqs, False))
 
     def _copy_out(self, nbytes: int) -> None:
-        with self.m.label("other", "kernels"):
+        with self.m.label("other", self._beside):
             copy = work("dtoh", 1.5, COPY, joins=MAIN, nbytes=nbytes)
             self.m.launch(copy, call="cudaMemcpyAsync", op="aten::copy_")
 

@@ -146,6 +146,47 @@ def test_top_p_and_penalties_are_sampling(runs):
         assert phases_of(runs["v2_top_p"], name) == {("sample", "kernels")}
 
 
+def scope_names(run):
+    return {name for _, _, name in annotations(run) if not name.startswith("execute_")}
+
+
+def test_scopes_of_the_plugin_stand_alone_or_beside_vllms_own(runs):
+    plugin = {f"tracekit: {scope}" for scope in ("forward", "logits", "sample", "draft")}
+    assert scope_names(runs["v1_plugin"]) == plugin
+    assert scope_names(runs["v2_plugin"]) == plugin
+    both = scope_names(runs["v1_plugin_scopes"])
+    assert both > plugin
+    assert {name for name in both - plugin if not name.startswith("gpu_model_runner: ")} == set()
+
+
+def sources(run):
+    """For each phase what decided it, where it has activities."""
+    found = defaultdict(set)
+    for row in run.truth("activities"):
+        if row["step"]:
+            found[row["phase"]].add(row["phase_source"])
+    return found
+
+
+def test_the_span_decides_what_the_plugins_scopes_alone_leave(runs):
+    for name in ("v1_plugin", "v1_plugin_ngram", "v2_plugin", "v2_plugin_eager"):
+        found = sources(runs[name])
+        assert found["prepare"] == found["other"] == {"span"}
+        assert found["sample"] == {"plugin"}
+        assert found["draft"] <= {"plugin"}
+
+
+def test_the_gather_of_logits_is_where_the_scopes_leave_it(runs):
+    gather = "index_elementwise_kernel"
+    assert phases_of(runs["v1_plugin"], gather) == {
+        ("forward", "span"),
+        ("verify", "span"),
+        ("prepare", "span"),
+    }
+    assert ("verify", "engine") in phases_of(runs["v1_plugin_scopes"], gather)
+    assert phases_of(runs["v2_plugin"], gather) == {("sample", "plugin")}
+
+
 def test_device_only_runs_hold_nothing_of_the_host(runs):
     def categories(name):
         return {e.get("cat") for trace in runs[name].traces() for e in trace["traceEvents"]}
