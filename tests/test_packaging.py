@@ -1,5 +1,6 @@
 """What ends up in a release: built from a copy, so that nothing stale in the checkout can help."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -54,6 +55,21 @@ def test_the_sdist_holds_every_source_file(dist):
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {path.as_posix() for path in source_files()} <= names
+
+
+def test_an_installed_wheel_reads_traces(dist, tmp_path):
+    (wheel,) = dist.glob("*.whl")
+    site = tmp_path / "site"
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
+    subprocess.run([*pip, "--target", site, wheel], check=True)
+    done = subprocess.run(
+        [site / "bin" / "tracekit", "ingest", ROOT / "sample_traces" / "vllm_cpu_tp2_draft"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(site)},
+        capture_output=True,
+        text=True,
+    )
+    assert "2 ranks" in done.stdout, done.stderr
 
 
 def test_the_distribution_is_not_the_other_tracekit_of_pypi(dist):
