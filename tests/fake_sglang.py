@@ -9,6 +9,7 @@ import argparse
 import gzip
 import json
 import os
+import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -20,6 +21,20 @@ KNOWN = {
     "record_shapes",
 }  # fmt: skip
 NEWER = {"merge_profiles", "profile_prefix", "profile_stages"}
+
+
+def install(folder):
+    """Gives the folder `sglang`, as a module and as a command."""
+    start = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+    start += "from fake_sglang import main\n"
+    script = folder / "bin" / "sglang"
+    for path in (folder / "sglang", script.parent):
+        path.mkdir()
+    (folder / "sglang" / "__init__.py").write_text("")
+    (folder / "sglang" / "launch_server.py").write_text(f"{start}main()\n")
+    script.write_text(f"#!{sys.executable}\n{start}sys.argv.remove('serve')\nmain()\n")
+    script.chmod(0o755)
+    return folder
 
 
 def main():

@@ -7,8 +7,10 @@ import runpy
 from pathlib import Path
 
 import pytest
+import readme
 
 import tracekit
+from tracekit.cli import main
 
 ROOT = Path(__file__).parent.parent
 GENERATE = runpy.run_path(str(ROOT / "docs" / "generate.py"))
@@ -46,6 +48,15 @@ def test_the_readme_leads_to_every_page():
     pages = [path.relative_to(ROOT).as_posix() for path in PAGES]
     pages = [page for page in pages if page not in {"README.md", "CHANGELOG.md"}]
     assert [page for page in pages if f"({page})" not in readme] == []
+
+
+def test_every_command_of_the_readme_is_run_by_a_test():
+    assert sorted(readme.commands()) == sorted(readme.RUN_BY_TESTS | readme.NEED_NO_TEST)
+
+
+def test_every_option_that_the_readme_explains_is_there():
+    there = {name for param in main.commands["capture"].params for name in param.opts}
+    assert readme.capture_options() - there == set()
 
 
 @pytest.mark.parametrize("text", blocks(ROOT / "README.md", "python"))

@@ -1,3 +1,4 @@
+import fake_sglang
 import pytest
 from fake_tools import FakeTools
 from fake_vllm.install import install
@@ -14,6 +15,12 @@ def vllm(tmp_path_factory):
         return made[version]
 
     return path
+
+
+@pytest.fixture(scope="session")
+def packages(tmp_path_factory):
+    """A folder that has the stand-in for SGLang, as a module and as a command."""
+    return fake_sglang.install(tmp_path_factory.mktemp("sglang"))
 
 
 @pytest.fixture

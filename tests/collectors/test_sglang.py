@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import duckdb
 import httpx
@@ -17,24 +16,6 @@ from tracekit.collectors.options import ProfileOptions
 from tracekit.collectors.run_folder import RunFolder
 from tracekit.collectors.sglang import Sglang
 from tracekit.errors import CaptureError
-
-TESTS = Path(__file__).parents[1]
-
-
-@pytest.fixture(scope="session")
-def packages(tmp_path_factory):
-    """A folder that has `sglang`, as a module and as a command."""
-    folder = tmp_path_factory.mktemp("sglang")
-    (folder / "sglang").mkdir()
-    for name in ("__init__", "launch_server"):
-        (folder / "sglang" / f"{name}.py").write_text("")
-    start = f"import sys; sys.path.insert(0, {str(TESTS)!r})\nfrom fake_sglang import main\n"
-    (folder / "sglang" / "launch_server.py").write_text(f"{start}main()\n")
-    script = folder / "bin" / "sglang"
-    script.parent.mkdir()
-    script.write_text(f"#!{sys.executable}\n{start}sys.argv.remove('serve')\nmain()\n")
-    script.chmod(0o755)
-    return folder
 
 
 @pytest.fixture

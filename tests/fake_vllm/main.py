@@ -1,4 +1,4 @@
-"""`vllm serve MODEL ...`."""
+"""`vllm serve MODEL ...` and `vllm bench serve ...`."""
 
 import errno
 import os
@@ -8,6 +8,7 @@ import time
 
 from fake_vllm import faults
 from fake_vllm.arguments import parse
+from fake_vllm.bench import bench
 from fake_vllm.engine import Engine
 from fake_vllm.generations import Generation
 from fake_vllm.profiler import Profiler
@@ -78,8 +79,13 @@ def main(version):
     if command in ("--version", "-v"):
         sys.stdout.write(f"{version}\n")
         return
+    if (command, *words[:1]) == ("bench", "serve"):
+        bench(words[1:])
+        return
     if command != "serve":
-        sys.exit(f"vllm: argument subparser: invalid choice: {command!r} (choose from serve)")
+        sys.exit(
+            f"vllm: argument subparser: invalid choice: {command!r} (choose from serve, bench)"
+        )
     serve(version, words)
 
 

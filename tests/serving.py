@@ -1,0 +1,31 @@
+"""A server of somebody else's: started before a capture, and left as it is by it."""
+
+import os
+import signal
+import subprocess
+import time
+from contextlib import contextmanager
+
+import httpx
+
+
+@contextmanager
+def serving(words, port, **more):
+    """Runs the command as long as the block, which begins when the server is healthy."""
+    url = f"http://127.0.0.1:{port}"
+    process = subprocess.Popen(words, start_new_session=True, **more)
+    try:
+        while not is_healthy(url):
+            assert process.poll() is None
+            time.sleep(0.05)
+        yield url
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(60)
+
+
+def is_healthy(url):
+    try:
+        return httpx.get(f"{url}/health", trust_env=False).is_success
+    except httpx.TransportError:
+        return False
