@@ -177,3 +177,16 @@ def test_few_open_files_are_told(tmp_path, monkeypatch):
     finding = found(system_findings(tmp_path))["limits"]
     assert finding.state == "warning"
     assert finding.found.startswith("1,024 open files")
+
+
+@pytest.mark.parametrize(
+    ("content", "state", "text"),
+    [(None, "ok", "runs.db: 0 runs"), (b"no database", "warning", "not a DuckDB database")],
+)
+def test_the_database_that_captures_go_to(tools, call, tmp_path, content, state, text):
+    db = tmp_path / "runs.db"
+    if content:
+        db.write_bytes(content)
+    *_, last = json.loads(call("--db", str(db), "--format", "json").stdout)
+    assert (last["topic"], last["state"]) == ("database", state)
+    assert text in last["found"]

@@ -4,6 +4,7 @@ import os
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,16 +34,33 @@ NEXT = {
     show_default=True,
     help="Where runs are to be written.",
 )
+@options.db()
 @options.output_format()
-def command(out: Path, form: str) -> None:
+def command(out: Path, db: str | None, form: str) -> None:
     """Say what can be captured here, and what is missing."""
     from tracekit.collectors.doctor import examine
 
-    findings = examine(out, os.environ)
+    findings = chain(examine(out, os.environ), map(_database, [db]))
     if form == "table":
         output.write_lines(_page(findings, output.page_width()))
     else:
         output.write_data(_Rows(list(findings)), form)
+
+
+def _database(db: str | None) -> "Finding":
+    """Where a capture goes once it is recorded."""
+    from tracekit.collectors.finding import Finding
+    from tracekit.database import Database, default_database
+    from tracekit.errors import TracekitError
+    from tracekit.place import is_database, resolve
+
+    path = default_database(db)
+    try:
+        runs = Database(path).runs() if is_database(resolve(path)) else []
+    except TracekitError as error:
+        found, _, remedy = str(error).partition("; ")
+        return Finding("database", "warning", found, remedy)
+    return Finding("database", "ok", f"{path}: {page.counted(len(runs), 'run')}")
 
 
 class _Rows:
