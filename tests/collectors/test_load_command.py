@@ -81,7 +81,9 @@ def test_secrets_that_it_prints_are_not_kept(tmp_path, monkeypatch):
 
 
 def test_a_failing_command_shows_its_last_lines(tmp_path):
-    code = "import sys; print('first', *range(9), sep='\\n'); sys.exit('no such dataset')"
+    code = (
+        "import sys; print('first', *range(9), sep='\\n', flush=True); sys.exit('no such dataset')"
+    )
     with pytest.raises(CaptureError) as raised:
         python(code).run(window(tmp_path), NEVER)
     told = str(raised.value)
