@@ -4,6 +4,8 @@
 asks it.
 """
 
+from __future__ import annotations
+
 import ast
 import importlib.util
 import json
@@ -21,9 +23,9 @@ PACKAGES = re.compile(
 )
 
 
-def packages():
+def packages() -> dict[str, str]:
     """Versions of all installed packages that take part in serving, by normal name."""
-    found = {}
+    found: dict[str, str] = {}
     for package in metadata.distributions():
         name = (package.metadata["Name"] or "").lower().replace("_", "-")
         if PACKAGES.fullmatch(name):
@@ -31,23 +33,24 @@ def packages():
     return dict(sorted(found.items()))
 
 
-def torch_build():
+def torch_build() -> dict[str, object]:
     """What torch was built for: the constants of torch/version.py."""
     spec = importlib.util.find_spec("torch")
     path = Path(spec.origin).with_name("version.py") if spec and spec.origin else None
     if path is None or not path.is_file():
         return {}
-    found = {}
+    found: dict[str, object] = {}
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         target = (
             node.target if isinstance(node, ast.AnnAssign) else getattr(node, "targets", [0])[0]
         )
-        if isinstance(target, ast.Name) and isinstance(node.value, ast.Constant):
-            found[target.id] = node.value.value
+        value = getattr(node, "value", None)
+        if isinstance(target, ast.Name) and isinstance(value, ast.Constant):
+            found[target.id] = value.value
     return found
 
 
-def main():
+def main() -> None:
     """Print the versions."""
     if sys.path[0] == "":  # of `-c`: the current folder, which `vllm serve` does not look into
         sys.path.append(sys.path.pop(0))
