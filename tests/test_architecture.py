@@ -13,8 +13,8 @@ FOLDERS = {folder: name for name, folder in SETUPTOOLS["package-dir"].items()}
 SOURCES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
 
 PARTS = {
-    "core": "errors units limits lock run schema store place marlin rules taxonomy readers derive"
-    " __version__",
+    "core": "errors units limits lock script run schema store place marlin rules taxonomy"
+    " readers derive __version__",
     "collectors": "collectors",
     "queries": "queries",
     "api": "api database open ingest",

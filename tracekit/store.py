@@ -101,6 +101,8 @@ def _connect_scratch(folder: Path, memory: str) -> duckdb.DuckDBPyConnection:
         "memory_limit": memory,
         "temp_directory": str(folder / "spill"),
         "storage_compatibility_version": STORAGE_VERSION,
+        # Rows have no order of their own; keeping it costs a fifth of the time of an insert.
+        "preserve_insertion_order": False,
     }
     try:
         return duckdb.connect(str(folder / "scratch.duckdb"), config=settings)

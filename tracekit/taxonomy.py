@@ -120,13 +120,13 @@ def _decode_marlin(con: duckdb.DuckDBPyConnection, run: str) -> None:
 
 _NAMES = """
 CREATE OR REPLACE TEMP TABLE class_name AS
-WITH device AS (SELECT name FROM event WHERE kind IN ('kernel', 'memcpy', 'memset'))
-SELECT DISTINCT name FROM device
+SELECT DISTINCT name FROM device_event
+UNION
+SELECT DISTINCT name FROM host_op WHERE NOT EXISTS (FROM device_event)
 UNION
 SELECT DISTINCT name
-FROM event
-WHERE NOT EXISTS (FROM device)
-    AND (kind = 'op' OR (kind = 'scope' AND starts_with(name, 'gloo:')))
+FROM scope
+WHERE NOT EXISTS (FROM device_event) AND NOT is_device AND starts_with(name, 'gloo:')
 """
 
 _RULES = """
@@ -194,7 +194,7 @@ seen AS (
     SELECT DISTINCT
         collective,
         replace(replace(lower(collective), 'nccl:', ''), '_', '') AS name
-    FROM event
+    FROM device_event
     WHERE collective IS NOT NULL
 )
 SELECT collective, category FROM seen JOIN known USING (name)

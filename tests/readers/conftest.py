@@ -16,11 +16,10 @@ SHARED = ROOT.parent / "shared" / "traces"
 
 
 class Staged:
-    """Tables `file`, `ledger` and `event` of one run."""
+    """What reading the traces of one run has filled: `file`, `ledger`, `kept`."""
 
     def __init__(self, con):
         self.con = con
-        con.execute("CREATE TEMP VIEW kept AS FROM event WHERE skip IS NULL")
 
     def rows(self, query, **values):
         return self.con.execute(query, values or None).fetchall()

@@ -19,10 +19,10 @@ from importlib.resources import files
 import duckdb
 
 from tracekit.errors import TraceFormatError
+from tracekit.script import run_script
 
 ORDER = (
     "innermost",
-    "host",
     "scopes",
     "signature",
     "work",
@@ -50,23 +50,16 @@ ORDER = (
 def derive(con: duckdb.DuckDBPyConnection, run: str) -> None:
     """Fill every derived table of the one run in the database from the staged events.
 
-    Needs the TEMP tables `event` (dropped on the way), `cpu_no_work` and `collective_category`, and
+    Needs the TEMP tables `device_event`, `cpu_no_work` and `collective_category`, and
     the tables `file`, `ledger`, `kernel` and `run`. Raises TraceFormatError where the ledger does
     not add up.
     """
     # DuckDB 2.0 makes a nested loop of an ASOF join with a side it takes for small: 12 times slower
     # for 55,000 launches against 1,358 scope segments.
     con.execute("SET asof_loop_join_threshold = 0")
-    # Rows of a table have no order of their own; keeping it costs a fifth of the time of an insert.
-    con.execute("SET preserve_insertion_order = false")
     for stem in ORDER:
-        _execute(con, files(__name__).joinpath(f"{stem}.sql").read_text(), run)
+        run_script(con, files(__name__).joinpath(f"{stem}.sql").read_text(), {"run": run})
     _check_ledger(con)
-
-
-def _execute(con: duckdb.DuckDBPyConnection, sql: str, run: str) -> None:
-    for statement in con.extract_statements(sql):
-        con.execute(statement, {"run": run} if "run" in statement.named_parameters else None)
 
 
 def _check_ledger(con: duckdb.DuckDBPyConnection) -> None:

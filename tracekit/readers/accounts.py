@@ -10,13 +10,14 @@ import duckdb
 from tracekit.readers.metadata import base_ns, host_name
 from tracekit.readers.ranks import Owner
 from tracekit.readers.statements import statement
+from tracekit.script import run_script
 
 _EXAMPLE_CHARACTERS = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A file whose events are counted: `kept` of `events` are in the table `event`.
+    """A file whose events are counted: `kept` of `events` are in the tables.
 
     `unreadable` are no JSON, or JSON but no event. Times are None without events.
     """
@@ -37,16 +38,19 @@ class Accountant:
         self._run = run
         self._file_id = file_id
 
-    def settle(self, base_ns: int, *, late_base_ns: int, is_frontend: bool) -> Account:
+    def sort_out(self) -> None:
+        """Take a chunk of staged events to the tables they belong to, and begin another."""
+        self._run_script("sort")
+        self._run_script("chunk")
+
+    def settle(self, base_ns: int, *, late_base_ns: int) -> Account:
         """Count all events and put those skipped into the ledger.
 
         `late_base_ns` is the part of `base_ns` that is not in the events' times yet.
         """
         if late_base_ns:
-            self._execute("shift", base_ns=late_base_ns)
-        self._execute("zero_start", base_ns=base_ns)
-        if is_frontend:
-            self._execute("set_aside")
+            self._run_script("shift", base_ns=late_base_ns)
+        self._run_script("zero_start", base_ns=base_ns)
         row = self._execute("span", base_ns=base_ns).fetchone()
         assert row is not None  # an aggregate without groups
         self._execute("skipped", run=self._run)
@@ -77,6 +81,14 @@ class Accountant:
             window_end_ns=account.window_end_ns,
             metadata=json.dumps(metadata),
         )
+
+    def forget(self) -> None:
+        """Take back all that came of a file that turned out to be no trace."""
+        self._run_script("forget")
+
+    def _run_script(self, name: str, **values: Any) -> None:
+        given = {"run": self._run, "file_id": self._file_id, **values}
+        run_script(self._con, statement(name), given)
 
     def _execute(self, name: str, **values: Any) -> duckdb.DuckDBPyConnection:
         return self._con.execute(statement(name), {"file_id": self._file_id, **values})

@@ -22,6 +22,9 @@ from tracekit.readers.statements import statement
 Progress = Callable[[int, int], None]
 """Called with bytes done and bytes in all, as they are on disk, over all files of the run."""
 
+_CHUNK_BYTES = 300_000_000
+"""Read before its events go to their tables: about a million of them, 200 MB as they are staged."""
+
 _MAX_SLICES = 6
 """Read at a time: each takes a thread, and 32 MB of DuckDB's memory for its buffer."""
 
@@ -50,9 +53,8 @@ def read_traces(
     progress: Progress | None = None,
     is_failed: bool = False,
 ) -> None:
-    """Fill `file` and `ledger` for the traces of one run and make the TEMP table `event`.
+    """Fill `file`, `ledger` and the host's tables for a run, and the TEMP table `device_event`.
 
-    Kept events have a `kind`; the few rows without one tell what the ledger has as well.
     `con` must have no open transaction: a slice that cannot be read one way is read another.
     Compressed files are inflated into the folder `scratch`, one at a time. Of a capture that
     `is_failed`, traces that cannot be read are put into the ledger as a whole.
@@ -62,6 +64,7 @@ def read_traces(
         RunError: a file among several tells no rank, or two tell the same.
     """
     con.execute(statement("event"))
+    con.execute(statement("chunk"))
     meter = _Meter(files, progress)
     reading = _read_if_whole if is_failed else _read
     read = [one for file in files if (one := reading(con, run, file, scratch, meter))]
@@ -73,7 +76,7 @@ def read_traces(
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A file whose events are in the table `event`."""
+    """A file whose events are in the tables."""
 
     file: TraceFile
     bytes: int
@@ -119,15 +122,12 @@ def _read(
     with opened(file.path, file.shown, scratch) as plain:
         start = find_start(plain)
         early_base = _base(plain, metadata(start.members or b"", b"")[0])
-        lanes = Lanes(con, plain, file.file_id, early_base)
-        end = _load(lanes, plain, start, _n_slices(con), meter)
+        is_frontend = facts_of_name(file.path.name).is_frontend
+        lanes = Lanes(con, plain, file.file_id, base_ns=early_base, is_frontend=is_frontend)
+        end = _load(lanes, accountant, plain, start, _n_slices(con), meter)
         members, is_whole = metadata(start.members or b"", end.members)
         base = _base(plain, members)
-        account = accountant.settle(
-            base,
-            late_base_ns=base - early_base,
-            is_frontend=facts_of_name(file.path.name).is_frontend,
-        )
+        account = accountant.settle(base, late_base_ns=base - early_base)
         _refuse_other_json(plain, start, account)
         for reason, example in _doubts(plain, lanes, end, is_whole):
             accountant.doubt(reason, example)
@@ -141,8 +141,7 @@ def _read_if_whole(
     try:
         return _read(con, run, file, scratch, meter)
     except TraceFormatError as error:
-        for table in ("event", "ledger"):
-            con.execute(f"DELETE FROM {table} WHERE file_id = ?", [file.file_id])
+        Accountant(con, run, file.file_id).forget()
         size = file.path.stat().st_size
         con.execute(
             "INSERT INTO file (run, file_id, path, kind, dp, bytes) VALUES (?, ?, ?, ?, 0, ?)",
@@ -152,12 +151,19 @@ def _read_if_whole(
         return None
 
 
-def _load(lanes: Lanes, plain: Plain, start: Start, n_slices: int, meter: _Meter) -> End:
+def _load(
+    lanes: Lanes, accountant: Accountant, plain: Plain, start: Start, n_slices: int, meter: _Meter
+) -> End:
     cutter = Cutter(plain, start.offset, is_object=start.members is not None, n_parts=n_slices)
     slices = iter(cutter)
+    chunk_start = start.offset
     while batch := list(islice(slices, n_slices)):
         lanes.load(batch)
         meter.show(plain, batch[-1].end)
+        if batch[-1].end - chunk_start > _CHUNK_BYTES:
+            accountant.sort_out()
+            chunk_start = batch[-1].end
+    accountant.sort_out()
     return cutter.end
 
 

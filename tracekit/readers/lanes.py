@@ -79,13 +79,19 @@ class Lanes:
     """Loads slices of one file; `repaired` and `untyped` tell what was wrong with kept events."""
 
     def __init__(
-        self, con: duckdb.DuckDBPyConnection, plain: Plain, file_id: int, base_ns: int
+        self,
+        con: duckdb.DuckDBPyConnection,
+        plain: Plain,
+        file_id: int,
+        *,
+        base_ns: int,
+        is_frontend: bool,
     ) -> None:
         self.repaired = Doubt()
         self.untyped = Doubt()
         self._con = con
         self._plain = plain
-        self._common = {"file_id": file_id, "base_ns": base_ns}
+        self._common = {"file_id": file_id, "base_ns": base_ns, "is_frontend": is_frontend}
         self._slices = SliceFileSystem(plain, file_id)
         self._lenient = Lane(statement("lenient"))
         self._lanes = [*_typed(plain), self._lenient]

@@ -3,21 +3,20 @@ INSERT INTO ledger
 WITH
 slow AS (
     SELECT DISTINCT file_id, stream
-    FROM event
+    FROM device_event
     WHERE kind = 'kernel' AND dur_ns >= 1000000000
 ),
 followed AS (
     SELECT
         *,
         lead(start_ns) OVER (PARTITION BY file_id, device, stream ORDER BY start_ns) AS next_ns
-    FROM event
+    FROM device_event
     SEMI JOIN slow USING (file_id, stream)
-    WHERE kind IN ('kernel', 'memcpy', 'memset')
 ),
 launch AS (
     SELECT file_id, correlation, min(start_ns) AS launch_ns
-    FROM event
-    WHERE kind = 'call' AND correlation <> 0
+    FROM host_call
+    WHERE correlation <> 0
     GROUP BY file_id, correlation
 ),
 doubt AS (
@@ -32,9 +31,9 @@ doubt AS (
         file_id,
         'starts before its launch' AS reason,
         name || ', ' || (launch_ns - start_ns) || ' ns early' AS example
-    FROM event
+    FROM device_event
     INNER JOIN launch USING (file_id, correlation)
-    WHERE kind IN ('kernel', 'memcpy', 'memset') AND start_ns < launch_ns
+    WHERE start_ns < launch_ns
 )
 SELECT $run, file_id, reason, NULL, NULL, 0, count(*) || ' events; ' || min(example), true
 FROM doubt

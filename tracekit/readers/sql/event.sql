@@ -1,3 +1,5 @@
+-- Tables, types and macros of one ingest's reading; chunk.sql adds the table that events go to first.
+
 -- Why an event is skipped. What is out of order has an example in its row's name.
 CREATE TEMP TYPE skip AS ENUM (
     'flow', 'metadata', 'instant', 'counter', 'python_function', 'profiler span', 'overhead',
@@ -6,28 +8,44 @@ CREATE TEMP TYPE skip AS ENUM (
     'no start', 'no duration', 'negative duration', 'time out of range', 'start at 0'
 );
 
--- Staging table of one ingest: one row per event. Those that are skipped have no kind and stay: after
--- a DELETE, DuckDB's next checkpoint of temporary tables would renumber the rows, and derive/ joins by
--- rowid.
-CREATE TEMP TABLE event (
-    file_id INTEGER NOT NULL,
-    kind ENUM ('kernel', 'memcpy', 'memset', 'call', 'op', 'scope', 'device_scope'),
-    skip skip,              -- NULL: kept
-    name VARCHAR,           -- of those skipped for a fault: what they were
-    thread BIGINT,          -- tid; of `stream 7` 7; of other text a hash
-    start_ns BIGINT,        -- base of the file included
+-- Kept events of the device, until derive/ has made activities of them.
+CREATE TEMP SEQUENCE device_event_id MINVALUE 0 START 0;
+CREATE TEMP TABLE device_event (
+    id BIGINT,
+    file_id INTEGER,
+    kind activity_kind,
+    name VARCHAR,
+    start_ns BIGINT,
     dur_ns BIGINT,
-    correlation BIGINT,
-    external_id BIGINT,
     device INTEGER,
     stream BIGINT,
+    correlation BIGINT,
+    external_id BIGINT,
+    graph_id BIGINT,
+    graph_node_id BIGINT,
     grid VARCHAR,
     block VARCHAR,
     bytes BIGINT,
-    graph_id BIGINT,
-    graph_node_id BIGINT,
-    collective VARCHAR      -- RCCL's Generic kernels tell their collective only in args
+    collective VARCHAR
 );
+
+-- What was skipped, some rows per file and reason: `n` events, one of them if it was a fault.
+CREATE TEMP TABLE skipped (
+    file_id INTEGER, skip skip, n BIGINT, name VARCHAR, start_ns BIGINT, end_ns BIGINT
+);
+
+-- Every event that is kept, wherever it is by now.
+CREATE TEMP VIEW kept AS
+SELECT file_id, 'call' AS kind, name, thread, start_ns, dur_ns, correlation FROM host_call
+UNION ALL BY NAME
+SELECT file_id, 'op' AS kind, name, thread, start_ns, dur_ns, external_id FROM host_op
+UNION ALL BY NAME
+SELECT
+    file_id, CASE WHEN is_device THEN 'device_scope' ELSE 'scope' END AS kind, name,
+    thread, CASE WHEN is_device THEN thread END AS stream, start_ns, dur_ns
+FROM scope
+UNION ALL BY NAME
+FROM device_event;
 
 -- Categories of Kineto since 2021: kept as a kind, or not needed.
 CREATE TEMP TABLE category (cat VARCHAR, kind VARCHAR, unneeded VARCHAR);

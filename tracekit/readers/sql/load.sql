@@ -21,7 +21,7 @@ judged AS (
         CASE
             WHEN ph = 'X' AND kind IS NOT NULL AND name IS NOT NULL
                 AND ts_ns IS NOT NULL AND dur_ns BETWEEN 0 AND 86400000000000
-                THEN NULL
+                THEN CASE WHEN $is_frontend THEN 'front end' END
             WHEN ph IN ('s', 't', 'f') THEN 'flow'
             WHEN ph = 'M' THEN 'metadata'
             WHEN ph IN ('i', 'I', 'R') THEN 'instant'
@@ -37,7 +37,7 @@ judged AS (
             ELSE 'time out of range'
         END AS skip,
         CASE WHEN skip IS NULL THEN kind END AS kind,
-        unneeded IS NULL AND skip NOT IN ('flow', 'metadata', 'instant', 'counter') AS is_fault
+        unneeded IS NULL AND skip NOT IN ('flow', 'metadata', 'instant', 'counter', 'front end') AS is_fault
     FROM timed
 )
 SELECT

@@ -1,4 +1,4 @@
--- The ledger's reasons of one file, from the rows that tell of skipped events.
+-- The ledger's reasons of one file.
 -- Only a fault leaves an example behind, or the span of the profiler, which is not needed either.
 INSERT INTO ledger
 SELECT
@@ -7,9 +7,9 @@ SELECT
     skip::VARCHAR AS reason,
     NULL AS events,
     NULL AS kept,
-    count(*) AS skipped,
+    sum(n) AS skipped,
     any_value(name) FILTER (skip <> 'profiler span') AS example,
     example IS NOT NULL AS is_loss
-FROM event
-WHERE file_id = $file_id AND skip IS NOT NULL
+FROM skipped
+WHERE file_id = $file_id
 GROUP BY file_id, skip

@@ -1,16 +1,22 @@
 -- Events at time 0 of a file whose clock is elsewhere: its other events start over an hour later.
-UPDATE event
-SET
-    skip = 'start at 0',
-    name = 'cat ' || kind || ', name ' || left(name, 200) || ', dur ' || dur_ns || ' ns',
-    kind = NULL,
-    collective = NULL
-WHERE
-    file_id = $file_id
-    AND skip IS NULL
-    AND start_ns = $base_ns
-    AND (
-        SELECT min(start_ns) > $base_ns + 3600000000000
-        FROM event
-        WHERE file_id = $file_id AND skip IS NULL AND start_ns <> $base_ns
-    )
+CREATE OR REPLACE TEMP TABLE at_zero AS
+SELECT file_id
+FROM kept
+WHERE file_id = $file_id
+GROUP BY file_id
+HAVING min(start_ns) = $base_ns
+    AND min(start_ns) FILTER (start_ns <> $base_ns) > $base_ns + 3600000000000;
+
+INSERT INTO skipped
+SELECT
+    file_id, 'start at 0', count(*),
+    any_value('cat ' || kind || ', name ' || left(name, 200) || ', dur ' || dur_ns || ' ns'), NULL, NULL
+FROM kept
+SEMI JOIN at_zero USING (file_id)
+WHERE start_ns = $base_ns
+GROUP BY file_id;
+
+DELETE FROM host_call USING at_zero WHERE host_call.file_id = at_zero.file_id AND start_ns = $base_ns;
+DELETE FROM host_op USING at_zero WHERE host_op.file_id = at_zero.file_id AND start_ns = $base_ns;
+DELETE FROM scope USING at_zero WHERE scope.file_id = at_zero.file_id AND start_ns = $base_ns;
+DELETE FROM device_event USING at_zero WHERE device_event.file_id = at_zero.file_id AND start_ns = $base_ns

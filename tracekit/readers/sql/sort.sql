@@ -1,9 +1,4 @@
--- Staged events into the tables of the host side and a narrow one of the device side.
---
--- Nothing after this needs the staging table; without it the rest of an ingest fits its memory.
---
--- Makes: device_event, host_call, host_op, scope.
-
+-- A chunk of events to the tables they belong to, and what was skipped of it as counts.
 INSERT INTO host_call
 SELECT $run, file_id, thread, start_ns, dur_ns, name, correlation
 FROM event
@@ -19,15 +14,18 @@ SELECT $run, file_id, kind = 'device_scope', coalesce(stream, thread), start_ns,
 FROM event
 WHERE kind IN ('scope', 'device_scope');
 
-CREATE TEMP TABLE device_event AS
+INSERT INTO device_event
 SELECT
-    rowid AS id, file_id, kind::VARCHAR::activity_kind AS kind, name,
+    nextval('device_event_id'), file_id, kind::VARCHAR::activity_kind, name,
     start_ns, dur_ns, device, stream, correlation, external_id,
     -- CUPTI 13.2 writes graph id 0 on everything launched outside graphs.
-    nullif(graph_id, 0) AS graph_id,
-    CASE WHEN graph_id != 0 THEN graph_node_id END AS graph_node_id,
+    nullif(graph_id, 0), CASE WHEN graph_id != 0 THEN graph_node_id END,
     grid, block, bytes, collective
 FROM event
 WHERE kind IN ('kernel', 'memcpy', 'memset');
 
-DROP TABLE event;
+INSERT INTO skipped
+SELECT file_id, skip, count(*), any_value(name), min(start_ns), max(start_ns + dur_ns)
+FROM event
+WHERE skip IS NOT NULL
+GROUP BY file_id, skip, CASE WHEN skip = 'profiler span' THEN name END

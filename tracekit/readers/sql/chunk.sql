@@ -1,0 +1,20 @@
+-- A new chunk of events, one row each: they stay here until sort.sql takes them to their tables.
+CREATE OR REPLACE TEMP TABLE event (
+    file_id INTEGER NOT NULL,
+    kind ENUM ('kernel', 'memcpy', 'memset', 'call', 'op', 'scope', 'device_scope'),
+    skip skip,              -- NULL: kept
+    name VARCHAR,           -- of those skipped for a fault: what they were
+    thread BIGINT,          -- tid; of `stream 7` 7; of other text a hash
+    start_ns BIGINT,        -- base of the file included
+    dur_ns BIGINT,
+    correlation BIGINT,
+    external_id BIGINT,
+    device INTEGER,
+    stream BIGINT,
+    grid VARCHAR,
+    block VARCHAR,
+    bytes BIGINT,
+    graph_id BIGINT,
+    graph_node_id BIGINT,
+    collective VARCHAR      -- RCCL's Generic kernels tell their collective only in args
+)
