@@ -140,6 +140,16 @@ def test_other_files_are_listed_after_the_traces(con, tmp_path):
     ]
 
 
+def test_what_run_json_lists_is_of_no_unknown_kind(con, tmp_path):
+    listed = {"machine.log": "context", "load.log": "server_log", "rest.log": "other"}
+    texts = dict.fromkeys(("machine", "load", "rest", "what"), "?")
+    described(con, tmp_path / "a", **texts, run={"files": listed})
+    (inputs,) = discover([tmp_path / "a"])
+    insert_files(con, inputs)
+    rows = con.sql("SELECT path FROM file WHERE kind = 'other'").fetchall()
+    assert rows == [("what.log",)]
+
+
 @pytest.mark.parametrize(
     ("log", "setup"),
     [

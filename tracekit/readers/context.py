@@ -104,12 +104,12 @@ def insert_files(con: duckdb.DuckDBPyConnection, inputs: RunInput) -> None:
 
 
 def _listed(inputs: RunInput) -> set[str]:
-    """Files that run.json lists without a kind: written for people, not for tracekit."""
+    """Files that run.json lists: what no reader takes of them is written for people."""
     run_json = run_json_of(inputs)
     said = load_json(run_json.path) if run_json else None
     files = _object((said or {}).get("files"))
     folder = posixpath.dirname(run_json.shown) if run_json else ""
-    return {posixpath.join(folder, path) for path, kind in files.items() if kind == "other"}
+    return {posixpath.join(folder, path) for path in files}
 
 
 def setup_of_log(log: str) -> Setup:
