@@ -16,7 +16,7 @@ from pathlib import Path
 
 import torch
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "collectors" / "vllm_plugin"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "collectors" / "engines" / "vllm_plugin"))
 
 import tracekit_scopes as plugin  # noqa: E402  # found through the line above, as vLLM finds it
 

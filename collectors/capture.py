@@ -7,16 +7,16 @@ from dataclasses import asdict, dataclass, field
 
 import httpx
 
+from tracekit.collectors.context.machine import machine
+from tracekit.collectors.context.memory import MemoryRoom, MemoryWatch
 from tracekit.collectors.failures import explained, profiler_explained
-from tracekit.collectors.load import Load
-from tracekit.collectors.machine import machine
-from tracekit.collectors.memory import MemoryRoom, MemoryWatch
+from tracekit.collectors.load.protocol import Load
 from tracekit.collectors.options import Patience, ProfileOptions
+from tracekit.collectors.process.signals import Signals
 from tracekit.collectors.recording import Recording, recording
 from tracekit.collectors.report import Report
 from tracekit.collectors.run_folder import RunFolder
 from tracekit.collectors.secrets import Known, redacted_value
-from tracekit.collectors.signals import Signals
 from tracekit.collectors.size import refuse_small_disk
 from tracekit.collectors.trace_files import check_ranks
 from tracekit.collectors.window import Target, WindowRun

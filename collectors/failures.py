@@ -12,7 +12,7 @@ import httpx
 
 from tracekit.collectors.engine import ServingEngine
 from tracekit.collectors.health import ended
-from tracekit.collectors.process import POLL_S, Server
+from tracekit.collectors.process.job import POLL_S, Server
 from tracekit.collectors.report import Report
 from tracekit.collectors.secrets import Known, redacted_text
 from tracekit.errors import CaptureError

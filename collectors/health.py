@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from tracekit.collectors.process import Server
+from tracekit.collectors.process.job import Server
 from tracekit.errors import CaptureError
 
 POLL_S = 0.5

@@ -8,9 +8,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from tracekit.collectors.engines.torch_hook.tracekit_torch import Recording, trace_name, world
 from tracekit.collectors.run_folder import RunFolder
 from tracekit.collectors.secrets import known_secrets, redacted_arguments, redacted_environment
-from tracekit.collectors.torch_hook.tracekit_torch import Recording, trace_name, world
 from tracekit.errors import CaptureError
 
 HOOK = "tracekit_torch_hook"

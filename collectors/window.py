@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 import httpx
 
+from tracekit.collectors.context.gpu import GpuSampler
 from tracekit.collectors.engine import ServingEngine
-from tracekit.collectors.gpu import GpuSampler
-from tracekit.collectors.load import Load, LoadSummary, LoadWindow
+from tracekit.collectors.load.protocol import Load, LoadSummary, LoadWindow
 from tracekit.collectors.options import ProfileOptions
+from tracekit.collectors.process.signals import Signals
 from tracekit.collectors.recording import Recording
 from tracekit.collectors.report import Report
 from tracekit.collectors.run_folder import RunFolder
-from tracekit.collectors.signals import Signals
 from tracekit.collectors.trace_files import TraceDir
 from tracekit.errors import CaptureError
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
 PAGE = DOCS / "vllm_scopes.md"
-sys.path.insert(0, str(DOCS.parent / "collectors" / "vllm_plugin"))
+sys.path.insert(0, str(DOCS.parent / "collectors" / "engines" / "vllm_plugin"))
 
 import tracekit_scopes as plugin  # noqa: E402  # found through the line above, as vLLM finds it
 

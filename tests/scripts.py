@@ -8,11 +8,11 @@ import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
+from tracekit.collectors.engines.torch_run import Torch, record_script
 from tracekit.collectors.options import ProfileOptions
+from tracekit.collectors.process.signals import Signals
 from tracekit.collectors.recording import recording
 from tracekit.collectors.run_folder import RunFolder
-from tracekit.collectors.signals import Signals
-from tracekit.collectors.torch_run import Torch, record_script
 from tracekit.errors import CaptureError
 
 FAKE_TORCH = Path(__file__).parent / "fake_torch"

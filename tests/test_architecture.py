@@ -30,7 +30,9 @@ MAY_IMPORT = {
     "cli": {"core", "collectors", "queries", "api"},
     "app": {"core", "queries", "api"},
 }
-TORCH_HOOK = {path.stem for path in (ROOT / "collectors" / "torch_hook").glob("tracekit_*.py")}
+TORCH_HOOK = {
+    path.stem for path in (ROOT / "collectors" / "engines" / "torch_hook").glob("tracekit_*.py")
+}
 MAY_USE = {
     "core": {"duckdb", "fsspec", "isal", "zstandard", "prometheus_client"},
     "collectors": {"httpx", "torch", *TORCH_HOOK},  # torch: where a user's program has loaded it

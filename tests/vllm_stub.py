@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 
-from tracekit.collectors.scopes import scopes_environment
+from tracekit.collectors.engines.vllm_scopes import scopes_environment
 
 TORCH = {
     "torch/__init__.py": "",

@@ -9,11 +9,13 @@ from click.testing import CliRunner
 from fake_tools import FAILING, GARBAGE, HANGING, NVIDIA_SMI
 
 from tracekit.cli import main
-from tracekit.collectors import doctor_gpus, doctor_system, tool
-from tracekit.collectors.doctor_gpus import gpu_findings
-from tracekit.collectors.doctor_system import clock_read_ns, system_findings
-from tracekit.collectors.gpu import sample_query
-from tracekit.collectors.memory import MemoryRoom
+from tracekit.collectors.context.gpu import sample_query
+from tracekit.collectors.context.memory import MemoryRoom
+from tracekit.collectors.doctor import gpus as doctor_gpus
+from tracekit.collectors.doctor import system as doctor_system
+from tracekit.collectors.doctor.gpus import gpu_findings
+from tracekit.collectors.doctor.system import clock_read_ns, system_findings
+from tracekit.collectors.process import tool
 
 
 @pytest.fixture(autouse=True)

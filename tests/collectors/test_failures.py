@@ -5,8 +5,8 @@ import errno
 import httpx
 import pytest
 
+from tracekit.collectors.engines.vllm import Vllm
 from tracekit.collectors.failures import blamed_on, explained, profiler_explained
-from tracekit.collectors.vllm import Vllm
 from tracekit.errors import CaptureError
 
 KNOWN = frozenset()

@@ -5,8 +5,9 @@ import time
 import pytest
 from fake_tools import FAILING, HANGING, NVIDIA_SMI
 
-from tracekit.collectors import gpu, tool
-from tracekit.collectors.gpu import GpuSampler, sample_query
+from tracekit.collectors.context import gpu
+from tracekit.collectors.context.gpu import GpuSampler, sample_query
+from tracekit.collectors.process import tool
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tracekit.collectors.interpreter import interpreter_of
+from tracekit.collectors.context.interpreter import interpreter_of
 from tracekit.errors import CaptureError
 
 LONG = "#!/bin/sh\n'''exec' {python} \"$0\" \"$@\"\n' '''\nimport vllm\n"

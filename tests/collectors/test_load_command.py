@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tracekit.collectors.load import LoadWindow
-from tracekit.collectors.load_command import CommandLoad, load_command
+from tracekit.collectors.load.command import CommandLoad, load_command
+from tracekit.collectors.load.protocol import LoadWindow
 from tracekit.errors import CaptureError
 
 NEVER = threading.Event()
@@ -138,7 +138,7 @@ def stop_once_printed(folder, stop):
 
 @pytest.mark.parametrize("manner", ["polite", "stubborn"])
 def test_a_stop_ends_the_command_and_its_children(tmp_path, manner, monkeypatch):
-    monkeypatch.setattr("tracekit.collectors.load_command._GRACE_S", 0.3)
+    monkeypatch.setattr("tracekit.collectors.load.command._GRACE_S", 0.3)
     stop = threading.Event()
     threading.Thread(target=stop_once_printed, args=(tmp_path, stop)).start()
     with pytest.raises(CaptureError, match="stopped in window profiled"):

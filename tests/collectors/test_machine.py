@@ -7,8 +7,8 @@ import subprocess
 import pytest
 from fake_tools import FAILING, GARBAGE, HANGING, NVIDIA_SMI
 
-from tracekit.collectors import machine as module
-from tracekit.collectors.machine import machine
+from tracekit.collectors.context import machine as module
+from tracekit.collectors.context.machine import machine
 
 
 def test_facts_are_plain_values_for_run_json(tools, tmp_path):

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tracekit.collectors.masked_log import MaskedLog
+from tracekit.collectors.process.masked_log import MaskedLog
 from tracekit.errors import CaptureError
 
 KNOWN = frozenset(["planted-secret"])

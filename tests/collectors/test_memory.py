@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from tracekit.collectors.memory import MemoryWatch, memory_room, memory_rooms
+from tracekit.collectors.context.memory import MemoryWatch, memory_room, memory_rooms
 
 GB = 10**9
 NO_LIMIT = 9223372036854771712

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tracekit.collectors.nccl_log import NOTE, nccl_log
+from tracekit.collectors.context.nccl_log import NOTE, nccl_log
 
 
 def test_all_is_set_where_the_user_left_it_open(tmp_path):

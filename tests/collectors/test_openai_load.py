@@ -9,9 +9,9 @@ import time
 import openai_stub as stub
 import pytest
 
-from tracekit.collectors.load import LoadWindow
-from tracekit.collectors.openai_load import OpenAILoad
-from tracekit.collectors.prompts import SyntheticPrompts, read_prompts
+from tracekit.collectors.load.openai import OpenAILoad
+from tracekit.collectors.load.prompts import SyntheticPrompts, read_prompts
+from tracekit.collectors.load.protocol import LoadWindow
 from tracekit.errors import CaptureError
 
 NEVER = threading.Event()

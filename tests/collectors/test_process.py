@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tracekit.collectors.process import running
-from tracekit.collectors.signals import Interrupted, Signals
+from tracekit.collectors.process.job import running
+from tracekit.collectors.process.signals import Interrupted, Signals
 from tracekit.errors import CaptureError
 
 FAMILY = """
@@ -25,7 +25,7 @@ time.sleep(60)
 
 @pytest.fixture(autouse=True)
 def short_grace(monkeypatch):
-    monkeypatch.setattr("tracekit.collectors.process.GRACE_S", 0.5)
+    monkeypatch.setattr("tracekit.collectors.process.job.GRACE_S", 0.5)
 
 
 def is_alive(pid):

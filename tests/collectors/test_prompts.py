@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tracekit.collectors.prompts import NEW_TOKENS, SyntheticPrompts, read_prompts
+from tracekit.collectors.load.prompts import NEW_TOKENS, SyntheticPrompts, read_prompts
 from tracekit.errors import CaptureError
 
 

@@ -5,12 +5,12 @@ import json
 
 import pytest
 
+from tracekit.collectors.engines.vllm import Vllm
 from tracekit.collectors.options import ProfileOptions
 from tracekit.collectors.recording import recording
 from tracekit.collectors.run_folder import RunFolder
 from tracekit.collectors.size import refuse_small_disk
 from tracekit.collectors.trace_files import TraceDir, check_ranks, is_whole
-from tracekit.collectors.vllm import Vllm
 from tracekit.errors import CaptureError
 
 TRACE = b'{"traceEvents": []}\n'

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tracekit.collectors.secret_names import is_secret_name
 from tracekit.collectors.secrets import (
     known_secrets,
     redacted_arguments,
@@ -16,6 +15,7 @@ from tracekit.collectors.secrets import (
     redacted_url,
     redacted_value,
 )
+from tracekit.collectors.secrets.names import is_secret_name
 
 PLANT = "S3cr3t/pl4nt+Zq=="
 WORD = "pl4ntedW0rd"

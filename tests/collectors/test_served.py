@@ -2,7 +2,7 @@
 
 import pytest
 
-from tracekit.collectors.served import served_by
+from tracekit.collectors.engines.served import served_by
 from tracekit.errors import CaptureError
 
 

@@ -12,9 +12,9 @@ import duckdb
 import httpx
 import pytest
 
+from tracekit.collectors.engines.sglang import Sglang
 from tracekit.collectors.options import ProfileOptions
 from tracekit.collectors.run_folder import RunFolder
-from tracekit.collectors.sglang import Sglang
 from tracekit.errors import CaptureError
 
 

@@ -3,8 +3,8 @@
 import pytest
 from fake_tools import FAILING, HANGING
 
-from tracekit.collectors import tool
-from tracekit.collectors.tool import ask
+from tracekit.collectors.process import tool
+from tracekit.collectors.process.tool import ask
 
 
 def test_output_of_a_tool(tools):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tracekit.collectors import torch_hook
+from tracekit.collectors.engines import torch_hook
 
 
 @pytest.fixture

@@ -97,7 +97,7 @@ def test_what_came_before_the_first_call_of_a_model_is_dropped(script):
 
 
 def test_a_window_without_steps_ends_in_time(script, monkeypatch):
-    monkeypatch.setattr("tracekit.collectors.torch_run.EARLY_S", 0.1)
+    monkeypatch.setattr("tracekit.collectors.engines.torch_run.EARLY_S", 0.1)
     script.record("""
         import time, torch
         torch.nn.Module()(1)

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from tracekit.collectors import versions as module
-from tracekit.collectors.versions import versions_of
+from tracekit.collectors.context import versions as module
+from tracekit.collectors.context.versions import versions_of
 
 
 def install(folder, name, version):

@@ -5,7 +5,7 @@ import os
 import pytest
 import vllm_stub
 
-from tracekit.collectors.scopes import FOLDER, scopes_environment
+from tracekit.collectors.engines.vllm_scopes import FOLDER, scopes_environment
 
 ALL_PARTS = ["+forward", "-forward", "+logits", "-logits", "+sample", "-sample", "+draft", "-draft"]
 STEP = """

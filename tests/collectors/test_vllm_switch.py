@@ -4,15 +4,15 @@ import json
 
 import pytest
 
-from tracekit.collectors.options import ProfileOptions
-from tracekit.collectors.run_folder import RunFolder
-from tracekit.collectors.vllm import Vllm
-from tracekit.collectors.vllm_installed import InstalledVllm
-from tracekit.collectors.vllm_profiler import (
+from tracekit.collectors.engines.vllm import Vllm
+from tracekit.collectors.engines.vllm_installed import InstalledVllm
+from tracekit.collectors.engines.vllm_profiler import (
     profiler_config,
     profiler_variables,
     without_profiler_config,
 )
+from tracekit.collectors.options import ProfileOptions
+from tracekit.collectors.run_folder import RunFolder
 from tracekit.errors import CaptureError
 
 OPTIONS = ProfileOptions(steps=8, max_steps=40, scopes=False)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import pytest
 import spec_models
 
-from tracekit.collectors.scopes import scopes_environment
+from tracekit.collectors.engines.vllm_scopes import scopes_environment
 
 pytestmark = pytest.mark.vllm
 

@@ -154,7 +154,7 @@ def command(ctx: click.Context, /, **given: object) -> None:
     """
     from tracekit.collectors.capture import Capture, Plan
     from tracekit.collectors.options import Patience
-    from tracekit.collectors.signals import Signals
+    from tracekit.collectors.process.signals import Signals
 
     asked = SimpleNamespace(**given)
     _refuse_usage(asked)
@@ -232,8 +232,8 @@ def _profile(asked: SimpleNamespace) -> "ProfileOptions":
 
 
 def _record(capture: "Capture", asked: SimpleNamespace) -> None:
-    from tracekit.collectors.capture_command import capture_command
-    from tracekit.collectors.capture_server import capture_server
+    from tracekit.collectors.attach import capture_server
+    from tracekit.collectors.start import capture_command
 
     if asked.command:
         capture_command(capture, asked.command, os.environ, asked.engine, asked.url)

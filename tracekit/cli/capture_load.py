@@ -9,7 +9,7 @@ import click
 from tracekit.cli.options import Command
 
 if TYPE_CHECKING:
-    from tracekit.collectors.load import Load
+    from tracekit.collectors.load.protocol import Load
 
 POSITIVE = click.IntRange(min=1)
 
@@ -74,9 +74,9 @@ def load_of(asked: SimpleNamespace) -> "Load":
     Raises:
         CaptureError: a file or command that makes none.
     """
-    from tracekit.collectors.load_command import load_command
-    from tracekit.collectors.openai_load import OpenAILoad
-    from tracekit.collectors.prompts import SyntheticPrompts, read_prompts
+    from tracekit.collectors.load.command import load_command
+    from tracekit.collectors.load.openai import OpenAILoad
+    from tracekit.collectors.load.prompts import SyntheticPrompts, read_prompts
 
     if asked.load is not None:
         return load_command(asked.load)

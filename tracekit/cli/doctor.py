@@ -13,7 +13,7 @@ import click
 from tracekit.cli import options, output, page, table
 
 if TYPE_CHECKING:
-    from tracekit.collectors.finding import Finding
+    from tracekit.collectors.doctor.finding import Finding
 
 TOPIC = 14
 MARGIN = TOPIC + len("warning ")

@@ -2,7 +2,7 @@
 -- tracekit's own plugin `plugin_phase`.
 --
 -- Source: vLLM 0.7-0.33 gpu_model_runner and gpu_worker, SGLang 0.5.11-0.5.23 scheduler and model_runner,
--- tracekit's plugin for vLLM (collectors/vllm_plugin).
+-- tracekit's plugin for vLLM (collectors/engines/vllm_plugin).
 --
 -- Makes: host_scope.
 

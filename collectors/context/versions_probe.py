@@ -1,6 +1,6 @@
 """Runs in the server's Python as `python -c`: prints versions as JSON, imports no engine.
 
-0.1 s, where `import torch` takes seconds. Of use alone, on any Python from 3.8; `versions.py`
+0.1 s, where `import torch` takes seconds. Of use alone, on any Python from 3.8; `versions`
 asks it.
 """
 
@@ -41,12 +41,10 @@ def torch_build() -> dict[str, object]:
         return {}
     found: dict[str, object] = {}
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        target = (
-            node.target if isinstance(node, ast.AnnAssign) else getattr(node, "targets", [0])[0]
-        )
-        value = getattr(node, "value", None)
-        if isinstance(target, ast.Name) and isinstance(value, ast.Constant):
-            found[target.id] = value.value
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and isinstance(node.value, ast.Constant):
+            target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
+            if isinstance(target, ast.Name):
+                found[target.id] = node.value.value
     return found
 
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import httpx
 
 from tracekit.collectors.engine import Engine, ServerFacts, ServingEngine
-from tracekit.collectors.sglang import Sglang
-from tracekit.collectors.torch_run import Torch
-from tracekit.collectors.vllm import Vllm
+from tracekit.collectors.engines.sglang import Sglang
+from tracekit.collectors.engines.torch_run import Torch
+from tracekit.collectors.engines.vllm import Vllm
 from tracekit.errors import CaptureError
 
 SERVING: tuple[ServingEngine, ...] = (Vllm(), Sglang())

@@ -1,10 +1,14 @@
-"""Which Python runs an engine: found from the command, never by starting the engine."""
+"""Which Python runs an engine, and what it tells; the engine is never started for that."""
 
+import json
 import re
 import shutil
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from importlib.resources.abc import Traversable
+from pathlib import Path, PurePath
+from typing import Any
 
+from tracekit.collectors.process.tool import ask
 from tracekit.errors import CaptureError
 
 _HEAD_BYTES = 1024
@@ -29,10 +33,26 @@ def interpreter_of(
     before = tuple(command[:place])
     if before and before[-1] == "-m":
         return before[:-1]
+    if PurePath(command[place]).name.startswith("python"):
+        return (*before, command[place])
     script = shutil.which(command[place], path=environment.get("PATH"))
     if script is None and not before:
         raise CaptureError(f"{command[place]}: no such program; check the command after --")
     return before + (_of_script(Path(script)) if script else ("python",))
+
+
+def told_by(
+    python: Sequence[str], environment: Mapping[str, str], probe: Traversable, timeout_s: float
+) -> tuple[dict[str, Any], str | None]:
+    """The JSON object that a script prints which runs in `python`, or the problem."""
+    answer = ask([*python, "-c", probe.read_text("utf-8")], environment, timeout_s)
+    if answer.problem:
+        return {}, answer.problem
+    try:
+        told = json.loads(answer.text.splitlines()[-1])
+    except (ValueError, IndexError):
+        told = None
+    return (told, None) if isinstance(told, dict) else ({}, "does not answer as a Python does")
 
 
 def _of_script(script: Path) -> tuple[str, ...]:

@@ -7,19 +7,19 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib import resources
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
+from tracekit.collectors.context.gpu import GpuSampler
+from tracekit.collectors.context.interpreter import interpreter_of
 from tracekit.collectors.engine import Launch
-from tracekit.collectors.gpu import GpuSampler
 from tracekit.collectors.health import ended
-from tracekit.collectors.interpreter import interpreter_of
 from tracekit.collectors.options import ProfileOptions
-from tracekit.collectors.process import POLL_S, Server, running
+from tracekit.collectors.process.job import POLL_S, Server, running
+from tracekit.collectors.process.signals import Signals
 from tracekit.collectors.recording import Recording
 from tracekit.collectors.report import Report
 from tracekit.collectors.run_folder import RunFolder
-from tracekit.collectors.signals import Signals
 from tracekit.collectors.trace_files import check_ranks
 from tracekit.errors import CaptureError
 
@@ -50,7 +50,7 @@ class Torch:
         folder: RunFolder,
     ) -> Launch:
         """The command as it is, with the hook in front of PYTHONPATH."""
-        hook = resources.files("tracekit.collectors") / "torch_hook"
+        hook = resources.files("tracekit.collectors.engines") / "torch_hook"
         behind = environment.get("PYTHONPATH")
         return Launch(
             command=tuple(command),
@@ -59,7 +59,7 @@ class Torch:
                 "TRACEKIT_TORCH": json.dumps(_settings(options, folder)),
             },
             trace_dir=folder.traces,
-            python=_python(command, environment),
+            python=interpreter_of(command, 0, environment),
         )
 
     def is_rank_trace(self, name: str) -> bool:
@@ -102,12 +102,6 @@ def _settings(options: ProfileOptions, folder: RunFolder) -> dict[str, object]:
         "stacks": options.stacks,
         "memory": options.memory,
     }
-
-
-def _python(command: Sequence[str], environment: Mapping[str, str]) -> tuple[str, ...]:
-    if PurePath(command[0]).name.startswith("python"):
-        return (command[0],)
-    return interpreter_of(command, 0, environment)
 
 
 @contextmanager

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from tracekit.collectors.doctor_engines import engine_findings
-from tracekit.collectors.doctor_gpus import gpu_findings
-from tracekit.collectors.doctor_system import system_findings
-from tracekit.collectors.finding import Finding
+from tracekit.collectors.doctor.engines import engine_findings
+from tracekit.collectors.doctor.finding import Finding
+from tracekit.collectors.doctor.gpus import gpu_findings
+from tracekit.collectors.doctor.system import system_findings
 
 
 def examine(out: Path, environment: Mapping[str, str]) -> Iterator[Finding]:

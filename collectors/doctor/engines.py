@@ -3,13 +3,13 @@
 import shutil
 from collections.abc import Iterator, Mapping
 
-from tracekit.collectors.finding import Finding
-from tracekit.collectors.interpreter import interpreter_of
-from tracekit.collectors.nccl_log import has_timestamps
-from tracekit.collectors.versions import versions_of
-from tracekit.collectors.vllm import ITERATION_LOG
-from tracekit.collectors.vllm_installed import InstalledVllm, installed_vllm
-from tracekit.collectors.vllm_profiler import has_config
+from tracekit.collectors.context.interpreter import interpreter_of
+from tracekit.collectors.context.nccl_log import has_timestamps
+from tracekit.collectors.context.versions import versions_of
+from tracekit.collectors.doctor.finding import Finding
+from tracekit.collectors.engines.vllm import ITERATION_LOG
+from tracekit.collectors.engines.vllm_installed import InstalledVllm, installed_vllm
+from tracekit.collectors.engines.vllm_profiler import has_config
 from tracekit.errors import CaptureError
 
 _ATTACH = "tracekit capture --url URL --trace-dir DIR takes one that runs elsewhere"

@@ -9,8 +9,8 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tracekit.collectors.engines.vllm_installed import InstalledVllm
 from tracekit.collectors.options import ProfileOptions
-from tracekit.collectors.vllm_installed import InstalledVllm
 from tracekit.errors import CaptureError
 
 OPTION = "--profiler-config"

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import quote
 
-from tracekit.collectors.secret_names import is_secret_name
-from tracekit.collectors.secret_text import (
+from tracekit.collectors.secrets.names import is_secret_name
+from tracekit.collectors.secrets.text import (
     NUMBER,
     SWITCH,
     Mask,

@@ -1,8 +1,10 @@
 """Runs in vLLM's Python as `python -c`: prints as JSON what of profiling this vLLM knows.
 
 Reads vLLM's files and imports none of them: 0.1 s, where `import vllm` takes 5 to 15 s.
-Of use alone, on any Python from 3.8; `vllm_installed.py` asks it.
+Of use alone, on any Python from 3.8; `vllm_installed` asks it.
 """
+
+from __future__ import annotations
 
 import ast
 import importlib.util
@@ -11,10 +13,9 @@ import re
 import sys
 from importlib import metadata
 from pathlib import Path
-from typing import List, Optional  # noqa: UP035 - for Python 3.8
 
 
-def fields_of(root: Path, name: str) -> Optional[List[str]]:  # noqa: UP006, UP045
+def fields_of(root: Path, name: str) -> list[str] | None:
     """Fields of a class of vLLM's configuration; None where there is no such class."""
     for path in [*sorted((root / "config").glob("*.py")), root / "config.py"]:
         text = path.read_text(encoding="utf-8") if path.is_file() else ""

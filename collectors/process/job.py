@@ -9,10 +9,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, cast
 
-from tracekit.collectors.masked_log import MaskedLog
-from tracekit.collectors.process_table import Process, family
+from tracekit.collectors.process.masked_log import MaskedLog
+from tracekit.collectors.process.signals import Signals
+from tracekit.collectors.process.table import Process, family
 from tracekit.collectors.secrets import known_secrets
-from tracekit.collectors.signals import Signals
 from tracekit.errors import CaptureError
 
 GRACE_S = 30.0

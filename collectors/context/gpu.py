@@ -30,7 +30,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tracekit.collectors.tool import ask, end
+from tracekit.collectors.process.tool import ask, end
 
 _FIELDS = "timestamp,index,uuid,clocks.sm,clocks.mem,power.draw,temperature.gpu"
 _LINK = "pcie.link.gen.current,pcie.link.width.current"

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from tracekit.collectors.finding import Finding
-from tracekit.collectors.gpu import sample_query
-from tracekit.collectors.tool import Answer, ask
+from tracekit.collectors.context.gpu import sample_query
+from tracekit.collectors.doctor.finding import Finding
+from tracekit.collectors.process.tool import Answer, ask
 
 _QUERY = ("nvidia-smi", "--query-gpu=name,driver_version,persistence_mode", "--format=csv,noheader")
 _AMD = (("amd-smi", "list"), ("rocm-smi",))

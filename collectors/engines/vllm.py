@@ -6,20 +6,20 @@ from pathlib import PurePath
 
 import httpx
 
+from tracekit.collectors.context.interpreter import interpreter_of
 from tracekit.collectors.engine import Launch, ServerFacts
-from tracekit.collectors.interpreter import interpreter_of
-from tracekit.collectors.options import ProfileOptions
-from tracekit.collectors.run_folder import RunFolder
-from tracekit.collectors.scopes import scopes_environment
-from tracekit.collectors.served import served_by
-from tracekit.collectors.vllm_installed import InstalledVllm, installed_vllm
-from tracekit.collectors.vllm_profiler import (
+from tracekit.collectors.engines.served import served_by
+from tracekit.collectors.engines.vllm_installed import InstalledVllm, installed_vllm
+from tracekit.collectors.engines.vllm_profiler import (
     OPTION,
     has_config,
     profiler_config,
     profiler_variables,
     without_profiler_config,
 )
+from tracekit.collectors.engines.vllm_scopes import scopes_environment
+from tracekit.collectors.options import ProfileOptions
+from tracekit.collectors.run_folder import RunFolder
 from tracekit.errors import CaptureError
 
 ITERATION_LOG = "enable_logging_iteration_details"

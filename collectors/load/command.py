@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TextIO
 
-from tracekit.collectors.load import IsStopped, LoadSummary, LoadWindow, apart
-from tracekit.collectors.process import Server
+from tracekit.collectors.load.protocol import IsStopped, LoadSummary, LoadWindow, apart
+from tracekit.collectors.process.job import Server
 from tracekit.collectors.secrets import Known, known_secrets, redacted_text
 from tracekit.errors import CaptureError
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from tracekit.collectors.secret_names import is_always_secret, is_secret_name, is_secret_parameter
+from tracekit.collectors.secrets.names import is_always_secret, is_secret_name, is_secret_parameter
 
 Mask = Callable[[str], str]
 """Gives what is to stand where a secret stood; asked for each one found, once."""

@@ -1,8 +1,8 @@
 """Captures a server that somebody else started, and leaves it as it was."""
 
-from tracekit.collectors import run_context
 from tracekit.collectors.capture import Capture
-from tracekit.collectors.engines import engine_of_server
+from tracekit.collectors.context import run as run_context
+from tracekit.collectors.engines.registry import engine_of_server
 from tracekit.collectors.health import is_healthy
 from tracekit.collectors.options import TraceFolder
 from tracekit.collectors.secrets import known_secrets, redacted_url

@@ -6,11 +6,11 @@ from pathlib import PurePath
 
 import httpx
 
+from tracekit.collectors.context.interpreter import interpreter_of
 from tracekit.collectors.engine import Launch, ServerFacts
-from tracekit.collectors.interpreter import interpreter_of
+from tracekit.collectors.engines.served import served_by
 from tracekit.collectors.options import ProfileOptions
 from tracekit.collectors.run_folder import RunFolder
-from tracekit.collectors.served import served_by
 from tracekit.errors import CaptureError
 from tracekit.readers.serve_command import count, options_of
 

@@ -7,9 +7,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tracekit.collectors.finding import Finding
-from tracekit.collectors.machine import clock_source, cpu
-from tracekit.collectors.memory import memory_room
+from tracekit.collectors.context.machine import clock_source, cpu
+from tracekit.collectors.context.memory import memory_room
+from tracekit.collectors.doctor.finding import Finding
 
 GB = 1e9
 MIN_SHM_BYTES = 1 << 30

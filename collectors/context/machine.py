@@ -14,8 +14,8 @@ import platform
 import socket
 from pathlib import Path
 
-from tracekit.collectors.memory import memory_rooms
-from tracekit.collectors.tool import Answer, ask
+from tracekit.collectors.context.memory import memory_rooms
+from tracekit.collectors.process.tool import Answer, ask
 
 TOOL_TIMEOUT_S = 20.0  # without persistence mode nvidia-smi wakes each GPU, some seconds of eight
 

@@ -5,21 +5,21 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tracekit.collectors import run_context
 from tracekit.collectors.capture import Capture
+from tracekit.collectors.context import run as run_context
+from tracekit.collectors.context.model_config import copy_configs
+from tracekit.collectors.context.nccl_log import nccl_log
+from tracekit.collectors.context.versions import versions_of
 from tracekit.collectors.engine import Engine, Launch
-from tracekit.collectors.engines import engine_of_command, engine_of_server
+from tracekit.collectors.engines.registry import engine_of_command, engine_of_server
+from tracekit.collectors.engines.torch_run import record_script
 from tracekit.collectors.failures import blamed_on
 from tracekit.collectors.health import refuse_taken_port, wait_until_healthy
-from tracekit.collectors.model_config import copy_configs
-from tracekit.collectors.nccl_log import nccl_log
-from tracekit.collectors.process import Server, running
+from tracekit.collectors.process.job import Server, running
 from tracekit.collectors.recording import Recording
 from tracekit.collectors.run_folder import RunFolder
 from tracekit.collectors.secrets import Known, known_secrets, redacted_text
-from tracekit.collectors.torch_run import record_script
 from tracekit.collectors.trace_files import TraceDir
-from tracekit.collectors.versions import versions_of
 from tracekit.collectors.window import Target
 
 _WHO_SAYS_IT = re.compile(r"^[^\[]{0,80}\[[\w.]+:\d+\] ")

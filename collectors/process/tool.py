@@ -4,6 +4,7 @@ import os
 import select
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -29,23 +30,24 @@ def ask(
     command: Sequence[str], environment: Mapping[str, str] | None = None, timeout_s: float = 10.0
 ) -> Answer:
     """Output of a tool, which is ended with all it started where it takes longer."""
-    try:
-        process = subprocess.Popen(
-            command,
-            env={**(os.environ if environment is None else environment), "LC_ALL": "C"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-    except FileNotFoundError:
-        return Answer("", "not found", is_found=False)
-    except OSError as error:
-        return Answer("", f"cannot be started: {error.strerror}")
-    try:
-        return _answer(process, timeout_s)
-    finally:
-        end(process)
+    with tempfile.TemporaryFile() as complaints:
+        try:
+            process = subprocess.Popen(
+                command,
+                env={**(os.environ if environment is None else environment), "LC_ALL": "C"},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=complaints,
+                start_new_session=True,
+            )
+        except FileNotFoundError:
+            return Answer("", "not found", is_found=False)
+        except OSError as error:
+            return Answer("", f"cannot be started: {error.strerror}")
+        try:
+            return _answer(process, complaints, timeout_s)
+        finally:
+            end(process)
 
 
 def end(process: "subprocess.Popen[bytes]") -> None:
@@ -58,7 +60,7 @@ def end(process: "subprocess.Popen[bytes]") -> None:
         process.wait(_BURIAL_S)
 
 
-def _answer(process: "subprocess.Popen[bytes]", timeout_s: float) -> Answer:
+def _answer(process: "subprocess.Popen[bytes]", complaints: IO[bytes], timeout_s: float) -> Answer:
     deadline = time.monotonic() + timeout_s
     output, is_whole = _read(process.stdout, deadline)
     text = output.decode("utf-8", "replace")
@@ -70,7 +72,7 @@ def _answer(process: "subprocess.Popen[bytes]", timeout_s: float) -> Answer:
         code = None
     if code is None:
         return Answer(text, f"no answer in {timeout_s:g} s", is_late=True)
-    return Answer(text, _failure(code, text) if code else None)
+    return Answer(text, _failure(code, text, complaints) if code else None)
 
 
 def _read(pipe: IO[bytes] | None, deadline: float) -> tuple[bytes, bool]:
@@ -88,6 +90,10 @@ def _read(pipe: IO[bytes] | None, deadline: float) -> tuple[bytes, bool]:
     return output, False
 
 
-def _failure(code: int, text: str) -> str:
-    first = next(filter(None, map(str.strip, text.splitlines())), "")
-    return f"exit code {code}" + (f": {first[:_SHOWN]}" if first else "")
+def _failure(code: int, text: str, complaints: IO[bytes]) -> str:
+    """The exit code, and the first line of the output or else the last of stderr."""
+    complaints.seek(0)
+    errors = complaints.read(MAX_BYTES).decode("utf-8", "replace")
+    lines = (line.strip() for line in (*text.splitlines(), *reversed(errors.splitlines())))
+    reason = next(filter(None, lines), "")
+    return f"exit code {code}" + (f": {reason[:_SHOWN]}" if reason else "")

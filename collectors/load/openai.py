@@ -11,9 +11,9 @@ from typing import TextIO
 
 import httpx
 
-from tracekit.collectors.load import IsStopped, LoadSummary, LoadWindow, apart
-from tracekit.collectors.openai_stream import Answer, AnswerError, Clock, receive
-from tracekit.collectors.prompts import Api, Prompt, Prompts
+from tracekit.collectors.load.prompts import Api, Prompt, Prompts
+from tracekit.collectors.load.protocol import IsStopped, LoadSummary, LoadWindow, apart
+from tracekit.collectors.load.stream import Answer, AnswerError, Clock, receive
 from tracekit.collectors.secrets import redacted_text
 from tracekit.errors import CaptureError
 

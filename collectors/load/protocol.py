@@ -1,8 +1,4 @@
-"""What runs against the server in each window, the same every time.
-
-Two kinds: the built-in load (`openai_load.OpenAILoad`) and a command of the user's
-(`load_command.CommandLoad`). Either runs whole in every window, warm-up included.
-"""
+"""A load: what runs against a server in a window, and what comes of it."""
 
 import threading
 from collections.abc import Callable
