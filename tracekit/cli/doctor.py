@@ -49,7 +49,7 @@ def command(out: Path, db: str | None, form: str) -> None:
 
 def _database(db: str | None) -> "Finding":
     """Where a capture goes once it is recorded."""
-    from tracekit.collectors.finding import Finding
+    from tracekit.collectors.doctor.finding import Finding
     from tracekit.database import Database, default_database
     from tracekit.errors import TracekitError
     from tracekit.place import is_database, resolve
