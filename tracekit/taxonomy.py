@@ -21,7 +21,7 @@ _NAME_SUFFIX = r"(_0d1[0-9dce]*)?(\.kd)?$"
 
 
 def classify(con: duckdb.DuckDBPyConnection, run: str, user_rules: Path | None = None) -> None:
-    """Fills table `kernel` for the device names in `event`; in a run without any, for its host ops.
+    """Fills table `kernel` for device names; in a run without any, for its host ops.
 
     Raises:
         TaxonomyError: `user_rules` cannot be read or holds a faulty rule.
@@ -70,7 +70,7 @@ def load_no_work(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def load_collective_categories(con: duckdb.DuckDBPyConnection) -> None:
-    """Creates TEMP TABLE `collective_category` (collective, category) for the values in `event`."""
+    """Creates TEMP TABLE `collective_category` (collective, category) for those that kernels tell."""
     pairs = [
         (collective, category)
         for category, names in builtin_document()["collective"].items()

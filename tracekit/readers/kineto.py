@@ -1,4 +1,4 @@
-"""Kineto traces (torch.profiler JSON) to tables `file`, `ledger` and the staging table `event`."""
+"""Kineto traces (torch.profiler JSON) to the tables of files, events on the host, and the ledger."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
