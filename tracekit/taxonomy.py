@@ -70,7 +70,7 @@ def load_no_work(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def load_collective_categories(con: duckdb.DuckDBPyConnection) -> None:
-    """Creates TEMP TABLE `collective_category` (collective, category) for those that kernels tell."""
+    """Creates TEMP TABLE `collective_category` (collective, category), as kernels tell them."""
     pairs = [
         (collective, category)
         for category, names in builtin_document()["collective"].items()

@@ -1,4 +1,4 @@
-"""Kineto traces (torch.profiler JSON) to the tables of files, events on the host, and the ledger."""
+"""Kineto traces (torch.profiler JSON) to the tables of files and of events, and the ledger."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
