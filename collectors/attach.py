@@ -4,7 +4,6 @@ from tracekit.collectors.capture import Capture
 from tracekit.collectors.context import run as run_context
 from tracekit.collectors.engines.registry import engine_of_server
 from tracekit.collectors.health import is_healthy
-from tracekit.collectors.options import TraceFolder
 from tracekit.collectors.secrets import known_secrets, redacted_url
 from tracekit.collectors.trace_files import TraceDir
 from tracekit.collectors.window import Target
@@ -14,18 +13,17 @@ from tracekit.errors import CaptureError
 def capture_server(
     capture: Capture,
     url: str,
-    traces: TraceFolder,
+    trace_dir: TraceDir,
     api_key: str | None,
     engine_name: str | None,
 ) -> None:
-    """Record all runs of the plan on the server at `url`, whose traces appear in `traces`.
+    """Record all runs of the plan on the server at `url`, whose traces appear in `trace_dir`.
 
     Raises:
         CaptureError: anything that went wrong; what was recorded is in the run folders.
     """
     capture.refuse_taken()
     known = known_secrets(["--api-key", api_key] if api_key else [], {})
-    trace_dir = TraceDir(traces.host, traces.inside, is_ours=False)
     with capture.clients(url, api_key) as (client, patient):
         if not is_healthy(client):
             place = redacted_url(url)
@@ -39,7 +37,7 @@ def capture_server(
             model=facts.served_model,
             trace_dir=trace_dir,
             n_ranks=None,
-            log_size=None,
+            job=None,
             api_key=api_key,
         )
         context = run_context.of_server(engine.name, facts, known)

@@ -17,7 +17,7 @@ class Launch:
 
     `url` is None where the command serves nothing: a script that profiles itself and ends.
     `n_ranks` is how many ranks write a trace, None where the command does not tell.
-    `python` starts the interpreter that runs the engine. `notes` is what the user has to know.
+    `python` starts the interpreter that runs the engine.
     """
 
     command: tuple[str, ...]
@@ -27,7 +27,6 @@ class Launch:
     n_ranks: int | None = None
     python: tuple[str, ...] = ()
     api_key: str | None = field(default=None, repr=False)
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

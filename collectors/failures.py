@@ -12,7 +12,7 @@ import httpx
 
 from tracekit.collectors.engine import ServingEngine
 from tracekit.collectors.health import ended
-from tracekit.collectors.process.job import POLL_S, Server
+from tracekit.collectors.process.job import POLL_S, Job
 from tracekit.collectors.report import Report
 from tracekit.collectors.secrets import Known, redacted_text
 from tracekit.errors import CaptureError
@@ -47,7 +47,7 @@ def explained(folder: Path, known: Known) -> Iterator[None]:
 
 
 @contextmanager
-def blamed_on(server: Server, report: Report, known: Known) -> Iterator[None]:
+def blamed_on(server: Job, report: Report) -> Iterator[None]:
     """Where the server ended in the body, say that, and show its last lines."""
     try:
         yield
@@ -55,8 +55,8 @@ def blamed_on(server: Server, report: Report, known: Known) -> Iterator[None]:
         if not _ends(server):
             raise
         for line in _last_words(server.tail(_LOOKED_AT_LINES)):
-            report.note(redacted_text(line, known))
-        raise CaptureError(ended(server)) from error
+            report.note(line)
+        raise CaptureError(ended("server", server)) from error
 
 
 @contextmanager
@@ -86,7 +86,7 @@ def _last_words(lines: list[str]) -> list[str]:
     return [*causes, "...", *last] if causes else last
 
 
-def _ends(server: Server) -> bool:
+def _ends(server: Job) -> bool:
     deadline = time.monotonic() + ENDING_S
     while server.exit_code is None:
         if time.monotonic() > deadline:

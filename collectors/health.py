@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from tracekit.collectors.process.job import Server
+from tracekit.collectors.process.job import Job
 from tracekit.errors import CaptureError
 
 POLL_S = 0.5
@@ -27,7 +27,7 @@ def refuse_taken_port(url: str) -> None:
 
 
 def wait_until_healthy(
-    server: Server, client: httpx.Client, patience_s: float, waiting: Callable[[], None]
+    server: Job, client: httpx.Client, patience_s: float, waiting: Callable[[], None]
 ) -> None:
     """Return when the server says it is healthy; `waiting` is called again and again meanwhile.
 
@@ -37,7 +37,7 @@ def wait_until_healthy(
     deadline = time.monotonic() + patience_s
     while not is_healthy(client):
         if server.exit_code is not None:
-            raise CaptureError(ended(server))
+            raise CaptureError(ended("server", server))
         if time.monotonic() > deadline:
             raise CaptureError(
                 f"server: not healthy after {patience_s:.0f} s at {client.base_url}; "
@@ -54,8 +54,8 @@ def is_healthy(client: httpx.Client) -> bool:
     return False
 
 
-def ended(server: Server) -> str:
-    """How a server ended, as a message."""
-    code = server.exit_code or 0
+def ended(what: str, job: Job) -> str:
+    """How a job ended, as a message."""
+    code = job.exit_code or 0
     how = f"killed by signal {-code}" if code < 0 else f"exited with {code}"
-    return f"server: {how}; its last lines are above, all are in {server.log}"
+    return f"{what}: {how}; its last lines are above, all are in {job.log}"

@@ -1,7 +1,6 @@
 """What a user asks a capture for."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,16 +22,8 @@ class ProfileOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class TraceFolder:
-    """Where a running server's traces lie: `host` is our path, `inside` the server's own."""
-
-    host: Path
-    inside: str
-
-
-@dataclass(frozen=True, slots=True)
 class Patience:
     """How long a server may take, in seconds: to become healthy, to write its traces."""
 
-    start_s: float = 1800.0
-    stop_profile_s: float = 1800.0
+    start_s: float
+    stop_profile_s: float

@@ -4,23 +4,28 @@ import json
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from tracekit import __version__
 from tracekit.errors import CaptureError
 
 FORMAT = 1
+FOLDERS = ("traces", "logs", "metrics", "load", "gpu", "nccl", "machine", "models")
 KINDS = {
-    "traces": "trace",
-    "logs": "server_log",
-    "metrics": "metrics",
-    "load": "load",
-    "gpu": "gpu_samples",
-    "nccl": "nccl_log",
-    "machine": "context",
-    "models": "config",
+    "traces/*.json": "trace",
+    "traces/*.json.gz": "trace",
+    "logs/server.log": "server_log",
+    "logs/script.log": "script_log",
+    "logs/load_*.log": "load_log",
+    "metrics/*.prom": "metrics",
+    "load/*.jsonl": "load",
+    "gpu/*.csv": "gpu_samples",
+    "nccl/*": "nccl_log",
+    "machine/*": "context",
+    "models/*/config.json": "config",
 }
-"""Folders of a run folder and what their files are."""
+"""What the files of a run folder are; `other` where none of these is theirs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +72,7 @@ class RunFolder:
         """
         self.refuse_taken()
         try:
-            for name in KINDS:
+            for name in FOLDERS:
                 (self.path / name).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise self._cannot_be_made(error) from error
@@ -107,7 +112,7 @@ class RunFolder:
 
     def drop_empty(self) -> None:
         """Remove the folders that nothing was written to."""
-        for name in KINDS:
+        for name in FOLDERS:
             folder = self.path / name
             if folder.is_dir() and not any(folder.iterdir()):
                 folder.rmdir()
@@ -124,6 +129,7 @@ class RunFolder:
 
     def _files(self) -> Iterator[tuple[str, str]]:
         for path in sorted(self.path.rglob("*")):
-            top, *rest = path.relative_to(self.path).parts
-            if rest and path.is_file():
-                yield self.relative(path), KINDS.get(top, "other")
+            name = self.relative(path)
+            if path.is_file() and path.parent != self.path:
+                found = (kind for pattern, kind in KINDS.items() if fnmatchcase(name, pattern))
+                yield name, next(found, "other")

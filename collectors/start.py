@@ -15,10 +15,10 @@ from tracekit.collectors.engines.registry import engine_of_command, engine_of_se
 from tracekit.collectors.engines.torch_run import record_script
 from tracekit.collectors.failures import blamed_on
 from tracekit.collectors.health import refuse_taken_port, wait_until_healthy
-from tracekit.collectors.process.job import Server, running
+from tracekit.collectors.process.job import Job, running
 from tracekit.collectors.recording import Recording
 from tracekit.collectors.run_folder import RunFolder
-from tracekit.collectors.secrets import Known, known_secrets, redacted_text
+from tracekit.collectors.secrets import Known, known_secrets
 from tracekit.collectors.trace_files import TraceDir
 from tracekit.collectors.window import Target
 
@@ -54,8 +54,6 @@ def capture_command(
     context = run_context.of_command(engine.name, command, launch, to_start, known)
     with capture.recording(run, {**context, "versions": versions}, known) as recorded:
         capture.tell_size(launch.n_ranks or 1)
-        for note in launch.notes:
-            capture.report.note(note)
         if launch.url is None:
             record_script(launch, to_start, recorded, capture.report, capture.signals)
         else:
@@ -94,15 +92,14 @@ class _Started:
         with (
             running(self.launch.command, self.environment, log, capture.signals) as server,
             capture.memory_watched(server.kill),
-            blamed_on(server, capture.report, self.known),
+            blamed_on(server, capture.report),
         ):
             self._record_all(server, url)
 
-    def _tell_news(self, server: Server) -> None:
-        line = redacted_text("".join(server.tail(1)), self.known)
-        self.capture.report.detail(_WHO_SAYS_IT.sub("", line))
+    def _tell_news(self, server: Job) -> None:
+        self.capture.report.detail(_WHO_SAYS_IT.sub("", "".join(server.tail(1))))
 
-    def _record_all(self, server: Server, url: str) -> None:
+    def _record_all(self, server: Job, url: str) -> None:
         capture, launch = self.capture, self.launch
         capture.report.stage("starting the server")
         with capture.clients(url, launch.api_key) as (client, patient):
@@ -119,7 +116,7 @@ class _Started:
                 model=facts.served_model,
                 trace_dir=TraceDir(launch.trace_dir, str(launch.trace_dir), is_ours=True),
                 n_ranks=launch.n_ranks,
-                log_size=server.log_size,
+                job=server,
                 api_key=launch.api_key,
             )
             self._measure_all(target)

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
@@ -12,6 +12,7 @@ from tracekit.collectors.context.gpu import GpuSampler
 from tracekit.collectors.engine import ServingEngine
 from tracekit.collectors.load.protocol import Load, LoadSummary, LoadWindow
 from tracekit.collectors.options import ProfileOptions
+from tracekit.collectors.process.job import GRACE_S, WRITING_GRACE_S, Job
 from tracekit.collectors.process.signals import Signals
 from tracekit.collectors.recording import Recording
 from tracekit.collectors.report import Report
@@ -20,7 +21,7 @@ from tracekit.collectors.trace_files import TraceDir
 from tracekit.errors import CaptureError
 
 GIVE_UP_S = 5.0
-"""Time for /stop_profile when the capture is given up: the server goes on without us."""
+"""Time to stop the profiler when the capture is given up: the server goes on without us."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class Target:
     """A server that answers.
 
     `client` is for short answers, `patient` for those that come when traces are written.
-    `log_size` gives the bytes of its log; None where somebody else started it.
+    `job` is None where somebody else started it.
     """
 
     engine: ServingEngine
@@ -38,7 +39,7 @@ class Target:
     model: str
     trace_dir: TraceDir
     n_ranks: int | None
-    log_size: Callable[[], int] | None
+    job: Job | None
     api_key: str | None
 
 
@@ -77,6 +78,7 @@ class WindowRun:
         before = target.trace_dir.stamps()
         try:
             with self._given_up():
+                self._may_take(WRITING_GRACE_S)
                 engine.start_profile(target.patient, options, target.trace_dir.inside, name)
                 with self._stopped_where_it_fails():
                     window = {**self._measured(name), "is_profiled": True}
@@ -86,8 +88,14 @@ class WindowRun:
             engine.stop_profile(target.patient)
             window["stop_profile_ns"] = time.time_ns() - began
             target.trace_dir.wait_for_ranks(before, engine, target.n_ranks)
+            self._may_take(GRACE_S)
         finally:
             target.trace_dir.take_new(before, self.folder)
+
+    def _may_take(self, grace_s: float) -> None:
+        """How long a server of ours may take to end."""
+        if self.target.job:
+            self.target.job.grace_s = grace_s
 
     @contextmanager
     def _given_up(self) -> Iterator[None]:
@@ -96,8 +104,9 @@ class WindowRun:
             yield
         except KeyboardInterrupt:
             if not self.target.trace_dir.is_ours:
+                self.target.client.timeout = httpx.Timeout(GIVE_UP_S)
                 with suppress(httpx.HTTPError):
-                    self.target.client.post("/stop_profile", timeout=GIVE_UP_S)
+                    self.target.engine.stop_profile(self.target.client)
             raise
 
     @contextmanager
@@ -163,10 +172,10 @@ class WindowRun:
         return path
 
     def _log_size(self) -> int:
-        return self.target.log_size() if self.target.log_size else 0
+        return self.target.job.log_size() if self.target.job else 0
 
     def _log_part(self, from_byte: int) -> dict[str, object] | None:
-        if self.target.log_size is None:
+        if self.target.job is None:
             return None
         path = self.folder.relative(self.folder.server_log)
         return {"path": path, "from_byte": from_byte, "to_byte": self._log_size()}

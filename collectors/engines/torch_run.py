@@ -15,7 +15,7 @@ from tracekit.collectors.context.interpreter import interpreter_of
 from tracekit.collectors.engine import Launch
 from tracekit.collectors.health import ended
 from tracekit.collectors.options import ProfileOptions
-from tracekit.collectors.process.job import POLL_S, Server, running
+from tracekit.collectors.process.job import POLL_S, WRITING_GRACE_S, Job, running
 from tracekit.collectors.process.signals import Signals
 from tracekit.collectors.recording import Recording
 from tracekit.collectors.report import Report
@@ -84,6 +84,7 @@ def record_script(
         stack.enter_context(GpuSampler(folder.path / "gpu" / f"{WINDOW}.csv"))
         log = folder.path / "logs" / "script.log"
         script = stack.enter_context(running(launch.command, environment, log, signals))
+        script.grace_s = WRITING_GRACE_S
         report.stage(f"{folder.name}: the script runs")
         _wait_for_end(script, report)
         _check(script, notes, folder, report)
@@ -138,13 +139,13 @@ def _written(notes: Path) -> list[dict[str, Any]]:
     return [said for said in _said(notes) if "error" not in said]
 
 
-def _wait_for_end(script: Server, report: Report) -> None:
+def _wait_for_end(script: Job, report: Report) -> None:
     while script.exit_code is None:
         report.detail("".join(script.tail(1)))
         time.sleep(POLL_S)
 
 
-def _check(script: Server, notes: Path, folder: RunFolder, report: Report) -> None:
+def _check(script: Job, notes: Path, folder: RunFolder, report: Report) -> None:
     if code := script.exit_code:
         for line in script.tail(_TAIL_LINES):
             report.note(line)
@@ -160,8 +161,8 @@ def _check(script: Server, notes: Path, folder: RunFolder, report: Report) -> No
     check_ranks(folder, Torch(), len(list(notes.glob("rank*.claim"))) or 1)
 
 
-def _failure(script: Server, code: int) -> CaptureError:
+def _failure(script: Job, code: int) -> CaptureError:
     """An error that passes the script's exit code on."""
-    error = CaptureError(ended(script).replace("server:", "script:", 1))
+    error = CaptureError(ended("script", script))
     error.exit_code = code if code > 0 else 128 - code
     return error

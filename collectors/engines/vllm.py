@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
+from typing import Any
 
 import httpx
 
@@ -78,7 +79,7 @@ class Vllm:
             version=version,
             model=model.get("root"),
             served_model=model["id"],
-            server_args=info.json() if info.is_success else {},
+            server_args=_arguments(info.json()) if info.is_success else {},
         )
 
     def start_profile(
@@ -94,6 +95,18 @@ class Vllm:
     def is_rank_trace(self, name: str) -> bool:
         """All traces but that of the API server, which has no device work."""
         return ".pt.trace.json" in name and ".async_llm." not in name
+
+
+def _arguments(told: Mapping[str, Any]) -> dict[str, object]:
+    """What /server_info tells; whether it schedules ahead stands by itself, as emitted tokens need.
+
+    Source: vLLM 0.32, `vllm_config` is an object here; it was a text before `config_format`.
+    """
+    config = told.get("vllm_config")
+    scheduler = config.get("scheduler_config") if isinstance(config, dict) else None
+    if isinstance(scheduler, dict) and isinstance(scheduler.get("async_scheduling"), bool):
+        return {"async_scheduling": scheduler["async_scheduling"], **told}
+    return {**told}
 
 
 def _assigned(words: Sequence[str]) -> dict[str, str]:

@@ -55,6 +55,14 @@ class OpenAILoad:
         work = _Run(self, window)
         return apart(lambda is_stopped: asyncio.run(work.until(is_stopped)), stop)
 
+    def stream_tokens(self, concurrency: int) -> int | None:
+        """That of the longest request; None where a stream sends several."""
+        n_requests = self.n_requests or concurrency
+        if n_requests > concurrency:
+            return None
+        prompts = self.prompts.take(n_requests)
+        return max(prompt.max_tokens or self.n_output_tokens for prompt in prompts)
+
     def requests(self, window: LoadWindow) -> list[Request]:
         """The requests of one window, in their order."""
         prompts = self.prompts.take(self.n_requests or window.concurrency)

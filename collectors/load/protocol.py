@@ -1,7 +1,7 @@
 """A load: what runs against a server in a window, and what comes of it."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -82,6 +82,25 @@ class Load(Protocol):
             CaptureError: a request or the command failed, or `stop` was set.
         """
         ...
+
+    def stream_tokens(self, concurrency: int) -> int | None:
+        """Most tokens that one of the streams generates in a window; None where nothing tells."""
+        ...
+
+
+def max_steps(load: Load, steps: int, concurrencies: Iterable[int]) -> int:
+    """Where the profiler ends by itself: a bound, or what keeps the trace of a long load small.
+
+    A load of at most `steps` tokens per stream is profiled whole, with room for its prefills; of
+    any other the first steps are taken.
+    """
+    most = 0
+    for concurrency in concurrencies:
+        tokens = load.stream_tokens(concurrency)
+        if tokens is None or tokens > steps:
+            return steps
+        most = max(most, concurrency)
+    return 2 * steps + 8 * most
 
 
 def apart(work: Callable[[IsStopped], T], stop: threading.Event) -> T:

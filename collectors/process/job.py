@@ -15,8 +15,11 @@ from tracekit.collectors.process.table import Process, family
 from tracekit.collectors.secrets import known_secrets
 from tracekit.errors import CaptureError
 
-GRACE_S = 30.0
-"""Time to end after SIGTERM; vLLM takes under 1 s, writing out a profile takes longer."""
+GRACE_S = 10.0
+"""Time to end after SIGTERM; vLLM takes under 1 s, while it loads a model it may not listen."""
+
+WRITING_GRACE_S = 30.0
+"""The same where a profile is being recorded, which is written first."""
 
 CLOSE_S = 5.0
 """Wait for the last of a log: a process that escaped may hold it open."""
@@ -25,17 +28,30 @@ POLL_S = 0.1
 _TAIL_BYTES = 64 * 1024
 
 
-class Server:
-    """A command that runs; `log` has what it writes to stdout and stderr."""
+class Job:
+    """A command that runs, with all it starts; `log` has what it writes to stdout and stderr.
+
+    `grace_s` is the time it has to end when it is told to.
+    """
 
     def __init__(
-        self, popen: "subprocess.Popen[bytes]", log: Path, printed: MaskedLog | None = None
+        self, command: Sequence[str], environment: Mapping[str, str], log: MaskedLog, origin: str
     ) -> None:
-        """`popen` leads a session of its own; `printed` writes `log` where that takes a while."""
-        self._popen = popen
-        self._printed = printed
+        """Start it; `origin` is where the user wrote it.
+
+        Raises:
+            CaptureError: there is no such program.
+        """
+        self.grace_s = GRACE_S
+        self._popen = _start(command, environment, origin)
         self._family: frozenset[Process] = frozenset()
-        self.log = log
+        self._masked = log
+        log.read(cast("IO[bytes]", self._popen.stdout))
+
+    @property
+    def log(self) -> Path:
+        """The file of its log."""
+        return self._masked.path
 
     @property
     def exit_code(self) -> int | None:
@@ -43,15 +59,21 @@ class Server:
         self._family = family(self._popen.pid, self._family)
         return self._popen.poll()
 
+    def wait(self, timeout_s: float) -> int | None:
+        """Exit code, None where it still runs; unlike `exit_code` it costs next to nothing."""
+        with suppress(subprocess.TimeoutExpired):
+            return self._popen.wait(timeout_s)
+        return None
+
     def log_size(self) -> int:
         """Bytes of the log once all that was printed so far is in it."""
-        return self._printed.size() if self._printed else self.log.stat().st_size
+        return self._masked.size()
 
     def tail(self, n_lines: int) -> list[str]:
         """Its last lines."""
-        self.log_size()
+        size = self.log_size()
         with self.log.open("rb") as file:
-            file.seek(max(0, self.log.stat().st_size - _TAIL_BYTES))
+            file.seek(max(0, size - _TAIL_BYTES))
             return file.read().decode("utf-8", "replace").splitlines()[-n_lines:]
 
     def kill(self) -> None:
@@ -65,12 +87,13 @@ class Server:
         """End it and all it started, politely unless `is_urgent`; returns when none is left."""
         self._survivors()  # who they are is known only while the parents live
         self._signal(signal.SIGTERM)
-        self._wait(GRACE_S, is_urgent)
+        self._wait(is_urgent)
         self.kill()
-        self._wait(GRACE_S, lambda: False)
+        self._wait(lambda: False)
+        self._masked.close(CLOSE_S)
 
-    def _wait(self, timeout_s: float, is_urgent: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + timeout_s
+    def _wait(self, is_urgent: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + self.grace_s
         while time.monotonic() < deadline and not is_urgent():
             if self._popen.poll() is not None and not self._survivors():
                 return
@@ -87,30 +110,29 @@ class Server:
 
 @contextmanager
 def running(
-    command: Sequence[str], environment: Mapping[str, str], log: Path, signals: Signals
-) -> Iterator[Server]:
+    command: Sequence[str], environment: Mapping[str, str], path: Path, signals: Signals
+) -> Iterator[Job]:
     """Start a command; at the end, however it comes, nothing of it is left.
 
-    What it prints is in `log`, without the secrets of the command and the environment.
+    What it prints is in `path`, without the secrets of the command and the environment.
 
     Raises:
         CaptureError: there is no such command, or no room for its log.
     """
-    printed = MaskedLog(log, known_secrets(command, environment))
+    log = MaskedLog(path, known_secrets(command, environment))
     with signals.deferred():
-        popen = _start(command, environment)
-        server = Server(popen, log, printed)
+        job = Job(command, environment, log, "the command after --")
         try:
-            printed.read(cast("IO[bytes]", popen.stdout))
             with signals.allowed():
-                yield server
+                yield job
         finally:
-            server.stop(lambda: signals.is_urgent)
-            printed.close(CLOSE_S)
-    printed.refuse_incomplete()
+            job.stop(lambda: signals.is_urgent)
+    log.refuse_incomplete()
 
 
-def _start(command: Sequence[str], environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+def _start(
+    command: Sequence[str], environment: Mapping[str, str], origin: str
+) -> "subprocess.Popen[bytes]":
     try:
         return subprocess.Popen(
             command,
@@ -123,5 +145,5 @@ def _start(command: Sequence[str], environment: Mapping[str, str]) -> "subproces
     except OSError as error:
         place = error.filename or command[0]
         raise CaptureError(
-            f"{place}: cannot be started: {error.strerror}; check the command after --"
+            f"{place}: cannot be started: {error.strerror}; check {origin}"
         ) from error

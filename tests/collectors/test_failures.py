@@ -71,7 +71,7 @@ def test_patience_that_ended_is_told_with_its_length():
 def test_a_server_that_ended_is_to_blame_for_a_broken_connection():
     notes = Notes()
     error = httpx.ReadError("", request=answer(200).request)
-    said = told(blamed_on(Ended(["one", "two"]), notes, KNOWN), error)
+    said = told(blamed_on(Ended(["one", "two"]), notes), error)
     assert said.startswith("server: exited with 1; ")
     assert notes.lines == ["one", "two"]
 
@@ -79,7 +79,7 @@ def test_a_server_that_ended_is_to_blame_for_a_broken_connection():
 def test_an_error_far_above_the_end_is_shown_with_the_last_lines():
     notes = Notes()
     lines = ["INFO", "E ValueError: no memory", *["  File x"] * 20, "RuntimeError: see above"]
-    told(blamed_on(Ended(lines), notes, KNOWN), CaptureError("load: failed; look"))
+    told(blamed_on(Ended(lines), notes), CaptureError("load: failed; look"))
     assert notes.lines[:2] == ["E ValueError: no memory", "..."]
     assert notes.lines[-1] == "RuntimeError: see above"
     assert len(notes.lines) == 14

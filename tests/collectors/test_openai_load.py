@@ -11,7 +11,7 @@ import pytest
 
 from tracekit.collectors.load.openai import OpenAILoad
 from tracekit.collectors.load.prompts import SyntheticPrompts, read_prompts
-from tracekit.collectors.load.protocol import LoadWindow
+from tracekit.collectors.load.protocol import LoadWindow, max_steps
 from tracekit.errors import CaptureError
 
 NEVER = threading.Event()
@@ -303,3 +303,16 @@ def test_windows_have_the_same_load_but_for_the_first_tokens(tmp_path):
     assert [p[4:] for p in prompts[:3]] == [p[4:] for p in prompts[3:]]
     assert len({tuple(p) for p in prompts}) == 6
     assert {len(p) for p in prompts} == {20}
+
+
+def test_the_profiler_takes_a_load_of_its_steps_whole(tmp_path):
+    assert max_steps(load(n_output_tokens=8), 8, [1, 4]) == 2 * 8 + 8 * 4
+
+
+def test_of_a_longer_load_the_profiler_takes_the_first_steps(tmp_path):
+    path = tmp_path / "prompts.jsonl"
+    path.write_text('{"prompt": "a", "max_tokens": 9}\n')
+    longer = load(prompts=read_prompts(path, "completions"), n_output_tokens=8)
+    assert max_steps(longer, 8, [1]) == 8
+    assert max_steps(load(n_output_tokens=9), 8, [1]) == 8
+    assert max_steps(load(n_requests=3), 8, [4, 1]) == 8

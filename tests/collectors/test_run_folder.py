@@ -138,3 +138,22 @@ def test_a_disk_without_room_for_the_traces_is_refused(tmp_path):
     assert told == "about 4 MB of traces to come: 2 ranks x 10 steps x 1 run"
     with pytest.raises(CaptureError, match="MB free, and about"):
         refuse_small_disk(folder, ProfileOptions(steps=10**12, stacks=True), 8, 3)
+
+
+def test_files_are_told_by_their_kind_not_their_folder(tmp_path):
+    folder = RunFolder(tmp_path / "r")
+    kinds = {
+        "logs/load_profiled.log": "load_log",
+        "logs/server.log": "server_log",
+        "machine/lscpu.txt": "context",
+        "models/m/config.json": "config",
+        "traces/rank0.pt.trace.json.gz": "trace",
+        "traces/profiler_out_0.txt": "other",
+    }
+    with recording(folder, {}) as recorded:
+        for name in kinds:
+            path = folder.path / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text("x")
+        recorded.finish()
+    assert said(folder)["files"] == kinds

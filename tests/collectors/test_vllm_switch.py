@@ -2,6 +2,7 @@
 
 import json
 
+import httpx
 import pytest
 
 from tracekit.collectors.engines.vllm import Vllm
@@ -103,3 +104,17 @@ def test_a_python_without_vllm_is_told(tmp_path, environment):
 @pytest.fixture
 def environment():
     return {"PATH": "/usr/bin:/bin"}
+
+
+def test_scheduling_ahead_is_told_by_itself():
+    answers = {
+        "/version": {"version": "0.32.0"},
+        "/v1/models": {"data": [{"id": "m", "root": "org/m"}]},
+        "/server_info": {"vllm_config": {"scheduler_config": {"async_scheduling": False}}},
+    }
+    transport = httpx.MockTransport(
+        lambda request: httpx.Response(200, json=answers[request.url.path])
+    )
+    with httpx.Client(transport=transport, base_url="http://127.0.0.1:1") as client:
+        facts = Vllm().describe(client)
+    assert facts.server_args == {"async_scheduling": False, **answers["/server_info"]}

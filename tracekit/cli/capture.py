@@ -17,8 +17,10 @@ from tracekit.errors import TracekitError
 
 if TYPE_CHECKING:
     from tracekit.collectors.capture import Capture, Run
-    from tracekit.collectors.options import ProfileOptions, TraceFolder
+    from tracekit.collectors.load.protocol import Load
+    from tracekit.collectors.options import ProfileOptions
     from tracekit.collectors.run_folder import RunFolder
+    from tracekit.collectors.trace_files import TraceDir
 
 POSITIVE = click.IntRange(min=1)
 NOT_NEGATIVE = click.IntRange(min=0)
@@ -161,10 +163,11 @@ def command(ctx: click.Context, /, **given: object) -> None:
     runs = _runs(asked)
     if not asked.replace:
         _refuse_taken(asked.db, runs)
+    load = capture_load.load_of(asked)
     plan = Plan(
         runs=runs,
-        profile=_profile(asked),
-        load=capture_load.load_of(asked),
+        profile=_profile(asked, load),
+        load=load,
         n_warmups=asked.warmups,
         patience=Patience(asked.start_timeout, asked.stop_timeout),
         replaces=asked.replace,
@@ -216,13 +219,14 @@ def _refuse_taken(db: str | None, runs: "tuple[Run, ...]") -> None:
             )
 
 
-def _profile(asked: SimpleNamespace) -> "ProfileOptions":
+def _profile(asked: SimpleNamespace, load: "Load") -> "ProfileOptions":
+    from tracekit.collectors.load.protocol import max_steps
     from tracekit.collectors.options import ProfileOptions
 
     return ProfileOptions(
         steps=asked.steps,
         delay_steps=asked.delay,
-        max_steps=capture_load.max_steps(asked),
+        max_steps=max_steps(load, asked.steps, asked.concurrency),
         shapes=asked.shapes,
         stacks=asked.stacks,
         memory=asked.allocations,
@@ -238,7 +242,7 @@ def _record(capture: "Capture", asked: SimpleNamespace) -> None:
     if asked.command:
         capture_command(capture, asked.command, os.environ, asked.engine, asked.url)
     else:
-        traces = _trace_folder(asked.trace_dir)
+        traces = _trace_dir(asked.trace_dir)
         capture_server(capture, asked.url, traces, asked.api_key, asked.engine)
 
 
@@ -254,15 +258,15 @@ def _recorded_told(runs: "tuple[Run, ...]", stages: Stages) -> Iterator[None]:
         raise
 
 
-def _trace_folder(text: str) -> "TraceFolder":
-    from tracekit.collectors.options import TraceFolder
+def _trace_dir(text: str) -> "TraceDir":
+    from tracekit.collectors.trace_files import TraceDir
     from tracekit.errors import CaptureError
 
     host, _, inside = (text, "", "") if Path(text).is_dir() else text.partition("=")
     path = Path(host).absolute()
     if not path.is_dir():
         raise CaptureError(f"--trace-dir {host}: no such folder; name the one the server writes to")
-    return TraceFolder(path, inside or str(path))
+    return TraceDir(path, inside or str(path), is_ours=False)
 
 
 def _ingest(runs: "tuple[Run, ...]", asked: SimpleNamespace, stages: Stages) -> None:

@@ -86,13 +86,3 @@ def load_of(asked: SimpleNamespace) -> "Load":
         else read_prompts(Path(asked.prompts), asked.api)
     )
     return OpenAILoad(prompts, asked.output_len or asked.steps, asked.requests)
-
-
-def max_steps(asked: SimpleNamespace) -> int:
-    """Where the profiler ends by itself: a bound, or what keeps the trace of a long load small.
-
-    A load of `--steps` tokens per stream is profiled whole, with room for its prefills; of any
-    other the first steps are taken.
-    """
-    is_whole = asked.load is None and asked.output_len is None and asked.requests is None
-    return int(2 * asked.steps + 8 * max(asked.concurrency) if is_whole else asked.steps)
