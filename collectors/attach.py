@@ -40,12 +40,12 @@ def capture_server(
             job=None,
             api_key=api_key,
         )
-        context = run_context.of_server(engine.name, facts, known)
+        context = run_context.of_server(engine.name, facts)
         context["url"] = redacted_url(url, known)
         for run in capture.plan.runs:
             with (
                 capture.recording(run, context, known) as recorded,
                 capture.memory_watched(lambda: None),
             ):
-                capture.measure(target, recorded, run[0])
+                capture.measure(target, recorded, run.concurrency)
                 recorded.finish()

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from typing import NamedTuple
 
 import httpx
 
@@ -15,8 +16,8 @@ from tracekit.collectors.options import Patience, ProfileOptions
 from tracekit.collectors.process.signals import Signals
 from tracekit.collectors.recording import Recording, recording
 from tracekit.collectors.report import Report
-from tracekit.collectors.run_folder import RunFolder
-from tracekit.collectors.secrets import Known, redacted_value
+from tracekit.collectors.run_folder import PROFILED, UNPROFILED, RunFolder
+from tracekit.collectors.secrets import Known
 from tracekit.collectors.size import refuse_small_disk
 from tracekit.collectors.trace_files import check_ranks
 from tracekit.collectors.window import Target, WindowRun
@@ -25,8 +26,12 @@ from tracekit.errors import CaptureError
 ANSWER_TIMEOUT_S = 60.0
 CONNECT_TIMEOUT_S = 10.0
 
-Run = tuple[int, RunFolder]
-"""The concurrency of a run, and where it is recorded."""
+
+class Run(NamedTuple):
+    """One run of a capture: its concurrency, and where it is recorded."""
+
+    concurrency: int
+    folder: RunFolder
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,28 +60,30 @@ class Capture:
 
     def refuse_taken(self) -> None:
         """Raise CaptureError where one of the run folders is there already."""
-        for _, folder in self.plan.runs:
-            if not (self.plan.replaces and folder.run_json.is_file()):
-                folder.refuse_taken()
+        for run in self.plan.runs:
+            if not (self.plan.replaces and run.folder.run_json.is_file()):
+                run.folder.refuse_taken()
 
     @contextmanager
     def recording(
         self, run: Run, context: Mapping[str, object], known: Known
     ) -> Iterator[Recording]:
         """Record a run into its folder; whatever goes wrong leaves as one CaptureError."""
-        concurrency, folder = run
+        folder = run.folder
         if self.plan.replaces:
             folder.remove()
-        asked = {"options": asdict(self.plan.profile), "concurrency": concurrency}
-        with recording(folder, {**context, **asked}) as recorded, explained(folder.path, known):
-            recorded.add(machine=redacted_value(machine(folder.machine), known))
+        asked = {"options": asdict(self.plan.profile), "concurrency": run.concurrency}
+        with (
+            recording(folder, {**context, **asked}, known) as recorded,
+            explained(folder.path, known),
+        ):
+            recorded.add(machine=machine(folder.machine))
             yield recorded
 
     def tell_size(self, n_ranks: int) -> None:
         """Say how large the traces will be; raises CaptureError where there is no room."""
-        (_, folder), *_ = self.plan.runs
-        options = self.plan.profile
-        self.report.note(refuse_small_disk(folder, options, n_ranks, len(self.plan.runs)))
+        options, runs = self.plan.profile, self.plan.runs
+        self.report.note(refuse_small_disk(runs[0].folder, options, n_ranks, len(runs)))
 
     def measure(self, target: Target, recorded: Recording, concurrency: int) -> None:
         """Warm up, then run the load once without and once with the profiler."""
@@ -94,10 +101,10 @@ class Capture:
             self.report.stage(f"{of_run}warming up")
             run.warm_up(f"warmup{number}")
         self.report.stage(f"{of_run}load without profiler")
-        run.unprofiled("unprofiled")
+        run.unprofiled(UNPROFILED)
         self.report.stage(f"{of_run}load under the profiler")
         with profiler_explained(target.engine, self.plan.patience.stop_profile_s):
-            run.profiled("profiled", self.plan.profile)
+            run.profiled(PROFILED, self.plan.profile)
         check_ranks(recorded.folder, target.engine, target.n_ranks)
 
     @contextmanager

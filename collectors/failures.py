@@ -15,10 +15,8 @@ from tracekit.collectors.health import ended
 from tracekit.collectors.process.job import POLL_S, Job
 from tracekit.collectors.report import Report
 from tracekit.collectors.secrets import Known, redacted_text
+from tracekit.collectors.size import SPARE_BYTES
 from tracekit.errors import CaptureError
-
-FULL_BYTES = 4 * 1024 * 1024
-"""A disk with less room is full: a trace of one step would not fit."""
 
 ENDING_S = 2.0
 """How long after a failed request a server may still be found to end: vLLM answers 500 first."""
@@ -107,7 +105,7 @@ def _refused(error: httpx.HTTPStatusError, engine: ServingEngine) -> str:
 def _is_full(folder: Path, error: Exception) -> bool:
     if isinstance(error, OSError) and error.errno in _FULL:
         return True
-    return folder.exists() and shutil.disk_usage(folder).free < FULL_BYTES
+    return folder.exists() and shutil.disk_usage(folder).free < SPARE_BYTES
 
 
 def _told(error: httpx.HTTPError | OSError) -> str:

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from tracekit.collectors.engines.torch_hook.tracekit_torch import Recording, trace_name, world
-from tracekit.collectors.run_folder import RunFolder
+from tracekit.collectors.run_folder import PROFILED, RunFolder
 from tracekit.collectors.secrets import known_secrets, redacted_arguments, redacted_environment
 from tracekit.errors import CaptureError
 
@@ -125,7 +125,7 @@ class Profile:
 
         known = known_secrets(sys.orig_argv, os.environ)
         window = {
-            "name": "profiled",
+            "name": PROFILED,
             "is_profiled": True,
             "start_ns": recording.start_ns,
             "dur_ns": recording.end_ns - recording.start_ns,

@@ -5,6 +5,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from tracekit.collectors.run_folder import RunFolder
+from tracekit.collectors.secrets import Known, redacted_value
 from tracekit.errors import CaptureError
 
 UNFINISHED = "the capture did not come to its end"
@@ -16,6 +17,7 @@ class Recording:
 
     folder: RunFolder
     context: dict[str, object]
+    known: Known = field(default=frozenset(), repr=False)
     windows: list[Mapping[str, object]] = field(default_factory=list)
     is_complete: bool = False
 
@@ -35,16 +37,19 @@ class Recording:
         self.write(None)
 
     def write(self, error: str | None) -> None:
-        """Write run.json; `error` None says that the run is complete."""
+        """Write run.json, its secrets masked; `error` None says that the run is complete."""
         state = {"status": "complete" if error is None else "failed", "error": error}
-        self.folder.write({**state, **self.context, "windows": self.windows})
+        said = {**state, **self.context, "windows": self.windows}
+        self.folder.write({name: redacted_value(value, self.known) for name, value in said.items()})
 
 
 @contextmanager
-def recording(folder: RunFolder, context: Mapping[str, object]) -> Iterator[Recording]:
+def recording(
+    folder: RunFolder, context: Mapping[str, object], known: Known = frozenset()
+) -> Iterator[Recording]:
     """Make the folder and record into it; run.json says why where that does not finish."""
     folder.create()
-    recorded = Recording(folder, dict(context))
+    recorded = Recording(folder, dict(context), known)
     try:
         recorded.write(UNFINISHED)
         yield recorded

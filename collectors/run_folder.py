@@ -11,6 +11,9 @@ from tracekit import __version__
 from tracekit.errors import CaptureError
 
 FORMAT = 1
+PROFILED, UNPROFILED = "profiled", "unprofiled"
+"""Names of the windows that count."""
+
 FOLDERS = ("traces", "logs", "metrics", "load", "gpu", "nccl", "machine", "models")
 KINDS = {
     "traces/*.json": "trace",
@@ -60,6 +63,27 @@ class RunFolder:
         return self.path / "logs" / "server.log"
 
     @property
+    def script_log(self) -> Path:
+        """The same of a script."""
+        return self.path / "logs" / "script.log"
+
+    def load_rows(self, window: str) -> Path:
+        """One JSON row per request of the built-in load."""
+        return self.path / "load" / f"{window}.jsonl"
+
+    def load_log(self, window: str) -> Path:
+        """What a load command prints."""
+        return self.path / "logs" / f"load_{window}.log"
+
+    def gpu_samples(self, window: str) -> Path:
+        """Clocks, power and temperature of the GPUs in a window."""
+        return self.path / "gpu" / f"{window}.csv"
+
+    def metrics(self, window: str, moment: str) -> Path:
+        """/metrics `before` or `after` a window."""
+        return self.path / "metrics" / f"{window}_{moment}.prom"
+
+    @property
     def run_json(self) -> Path:
         """What ran, and what each file is."""
         return self.path / "run.json"
@@ -97,6 +121,10 @@ class RunFolder:
         """Remove a run that was recorded here; anything else stays."""
         if self.run_json.is_file():
             shutil.rmtree(self.path)
+
+    def if_written(self, path: Path) -> str | None:
+        """`path` as run.json has it; None where there is no such file."""
+        return self.relative(path) if path.exists() else None
 
     def relative(self, path: Path) -> str:
         """`path` as run.json has it."""

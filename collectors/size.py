@@ -16,6 +16,7 @@ STACKS_FACTOR = 6
 """Events with Python stacks to events without: 6,000 to 800 a step there."""
 
 SPARE_BYTES = 4 * 1024 * 1024
+"""A disk with less room is full: a trace of one step would not fit."""
 
 
 def guessed_bytes(options: ProfileOptions, n_ranks: int) -> int:

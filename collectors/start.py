@@ -43,13 +43,13 @@ def capture_command(
     capture.refuse_taken()
     engine = engine_of_command(command, engine_name)
     run = capture.plan.runs[0]
-    launch = engine.launch(command, environment, capture.plan.profile, run[1])
+    launch = engine.launch(command, environment, capture.plan.profile, run.folder)
     launch = launch if url is None else replace(launch, url=url)
     if launch.url is not None:
         refuse_taken_port(launch.url)
     to_start = {**environment, **launch.env}
     versions = versions_of(launch.python, to_start)
-    to_start |= _nccl_log(capture, to_start, run[1], versions)
+    to_start |= _nccl_log(capture, to_start, run.folder, versions)
     known = known_secrets(command, environment)
     context = run_context.of_command(engine.name, command, launch, to_start, known)
     with capture.recording(run, {**context, "versions": versions}, known) as recorded:
@@ -107,7 +107,7 @@ class _Started:
                 server, client, capture.plan.patience.start_s, lambda: self._tell_news(server)
             )
             engine, facts = engine_of_server(client, self.engine.name)
-            self.first.add(**run_context.of_server(engine.name, facts, self.known))
+            self.first.add(**run_context.of_server(engine.name, facts))
             target = Target(
                 engine=engine,
                 client=client,
@@ -123,11 +123,11 @@ class _Started:
         capture.report.stage("stopping the server")
 
     def _measure_all(self, target: Target) -> None:
-        (concurrency, _), *others = self.capture.plan.runs
-        self._measure(target, self.first, concurrency)
+        first, *others = self.capture.plan.runs
+        self._measure(target, self.first, first.concurrency)
         for run in others:
             with self.capture.recording(run, self.first.context, self.known) as recorded:
-                self._measure(target, recorded, run[0])
+                self._measure(target, recorded, run.concurrency)
 
     def _measure(self, target: Target, recorded: Recording, concurrency: int) -> None:
         copy_configs(self.launch.command, self.environment, recorded.folder)

@@ -5,10 +5,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 import httpx
 
-from tracekit.collectors.context.gpu import GpuSampler
+from tracekit.collectors.context.gpu import gpus_sampled
 from tracekit.collectors.engine import ServingEngine
 from tracekit.collectors.load.protocol import Load, LoadSummary, LoadWindow
 from tracekit.collectors.options import ProfileOptions
@@ -63,7 +64,7 @@ class WindowRun:
     def warm_up(self, name: str) -> None:
         """Run the load and keep nothing of it."""
         self._run_load(name)
-        (self.folder.path / _rows(name)).unlink(missing_ok=True)
+        self.folder.load_rows(name).unlink(missing_ok=True)
 
     def unprofiled(self, name: str) -> None:
         """Run the load."""
@@ -121,10 +122,11 @@ class WindowRun:
 
     def _measured(self, name: str) -> dict[str, object]:
         from_byte = self._log_size()
-        before = self._save_metrics(f"metrics/{name}_before.prom")
-        with self._gpus_sampled(name) as samples:
+        before = self._save_metrics(self.folder.metrics(name, "before"))
+        samples = self.folder.gpu_samples(name)
+        with gpus_sampled(samples, self.report, self.signals):
             summary = self._run_load(name)
-        after = self._save_metrics(f"metrics/{name}_after.prom")
+        after = self._save_metrics(self.folder.metrics(name, "after"))
         return {
             "name": name,
             "concurrency": self.concurrency,
@@ -135,18 +137,9 @@ class WindowRun:
             "metrics_before": before,
             "metrics_after": after,
             "log": self._log_part(from_byte),
-            "load": self._if_written(_rows(name)),
-            "gpu_samples": self._if_written(samples),
+            "load": self.folder.if_written(self.folder.load_rows(name)),
+            "gpu_samples": self.folder.if_written(samples),
         }
-
-    @contextmanager
-    def _gpus_sampled(self, name: str) -> Iterator[str]:
-        path = f"gpu/{name}.csv"
-        sampler = GpuSampler(self.folder.path / path)
-        with self.signals.deferred(), sampler, self.signals.allowed():
-            yield path
-        if sampler.problem:
-            self.report.note(f"GPUs are not sampled: {sampler.problem}")
 
     def _run_load(self, name: str) -> LoadSummary:
         target = self.target
@@ -155,21 +148,18 @@ class WindowRun:
             model=target.model,
             name=name,
             concurrency=self.concurrency,
-            folder=self.folder.path,
+            folder=self.folder,
             api_key=target.api_key,
         )
         return self.load.run(window, self.stop)
 
-    def _if_written(self, path: str) -> str | None:
-        return path if (self.folder.path / path).exists() else None
-
-    def _save_metrics(self, path: str) -> str | None:
+    def _save_metrics(self, path: Path) -> str | None:
         """The path; None where the server does not count: SGLang without --enable-metrics."""
         answer = self.target.client.get("/metrics")
         if answer.status_code == httpx.codes.NOT_FOUND:
             return None
-        (self.folder.path / path).write_bytes(answer.raise_for_status().content)
-        return path
+        path.write_bytes(answer.raise_for_status().content)
+        return self.folder.relative(path)
 
     def _log_size(self) -> int:
         return self.target.job.log_size() if self.target.job else 0
@@ -179,7 +169,3 @@ class WindowRun:
             return None
         path = self.folder.relative(self.folder.server_log)
         return {"path": path, "from_byte": from_byte, "to_byte": self._log_size()}
-
-
-def _rows(name: str) -> str:
-    return f"load/{name}.jsonl"

@@ -24,13 +24,16 @@ Source: NVIDIA's documentation of nvidia-smi, drivers 470 to 580; not yet seen o
 import os
 import signal
 import subprocess
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from tracekit.collectors.process.signals import Signals
 from tracekit.collectors.process.tool import ask, end
+from tracekit.collectors.report import Report
 
 _FIELDS = "timestamp,index,uuid,clocks.sm,clocks.mem,power.draw,temperature.gpu"
 _LINK = "pcie.link.gen.current,pcie.link.width.current"
@@ -42,6 +45,16 @@ _QUERIES = tuple(
 """From what new drivers know to what old ones do: an unknown field is an error."""
 
 _GRACE_S = 2.0
+
+
+@contextmanager
+def gpus_sampled(out: Path, report: Report, signals: Signals) -> Iterator[None]:
+    """Sample while the body runs, and tell what kept it from that."""
+    sampler = GpuSampler(out)
+    with signals.deferred(), sampler, signals.allowed():
+        yield
+    if sampler.problem:
+        report.note(f"GPUs are not sampled: {sampler.problem}")
 
 
 class GpuSampler:

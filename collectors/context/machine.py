@@ -15,6 +15,7 @@ import socket
 from pathlib import Path
 
 from tracekit.collectors.context.memory import memory_rooms
+from tracekit.collectors.context.system_file import text_of
 from tracekit.collectors.process.tool import Answer, ask
 
 TOOL_TIMEOUT_S = 20.0  # without persistence mode nvidia-smi wakes each GPU, some seconds of eight
@@ -132,16 +133,9 @@ def _os_name() -> str | None:
 
 
 def _field(path: Path, name: str) -> str | None:
-    try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return None
-    found = (line.partition(":")[2].strip() for line in lines if line.startswith(name))
-    return next(found, None)
+    lines = text_of(path).splitlines()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith(name)), None)
 
 
 def _line(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return None
+    return text_of(path).strip() or None

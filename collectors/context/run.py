@@ -1,14 +1,9 @@
-"""What run.json says of a run besides its windows; every secret is masked on the way."""
+"""What run.json says of a run besides its windows."""
 
 from collections.abc import Mapping, Sequence
 
 from tracekit.collectors.engine import Launch, ServerFacts
-from tracekit.collectors.secrets import (
-    Known,
-    redacted_arguments,
-    redacted_environment,
-    redacted_value,
-)
+from tracekit.collectors.secrets import Known, redacted_arguments, redacted_environment
 from tracekit.readers.serve_command import setup_of_command
 
 
@@ -27,7 +22,7 @@ def of_command(
     }
     return {
         "engine": {"name": engine},
-        "model": redacted_value(setup.model, known),
+        "model": setup.model,
         "tensor_parallel": setup.tensor_parallel,
         "speculative": drafting if setup.speculative_method else None,
         "command": redacted_arguments(launch.command, known),
@@ -35,7 +30,7 @@ def of_command(
     }
 
 
-def of_server(engine: str, facts: ServerFacts, known: Known) -> dict[str, object]:
+def of_server(engine: str, facts: ServerFacts) -> dict[str, object]:
     """What a running server tells of itself."""
     told: dict[str, object] = {
         "engine": {"name": engine, "version": facts.version},
@@ -44,4 +39,4 @@ def of_server(engine: str, facts: ServerFacts, known: Known) -> dict[str, object
     }
     if facts.model:
         told["model"] = facts.model
-    return {name: redacted_value(value, known) for name, value in told.items()}
+    return told

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tracekit.collectors.context.gpu import sample_query
+from tracekit.collectors.context.system_file import text_of
 from tracekit.collectors.doctor.finding import Finding
 from tracekit.collectors.process.tool import Answer, ask
 
@@ -60,7 +61,7 @@ def _samples() -> Finding:
 def _permission(root: Path) -> Iterator[Finding]:
     """Source: NVIDIA's ERR_NVGPUCTRPERM page; CUPTI_ERROR_INSUFFICIENT_PRIVILEGES of Kineto."""
     found = re.search(
-        r"^RmProfilingAdminOnly: (\d)", _text(root / "proc/driver/nvidia/params"), re.M
+        r"^RmProfilingAdminOnly: (\d)", text_of(root / "proc/driver/nvidia/params"), re.M
     )
     if found is None:
         return
@@ -76,7 +77,7 @@ def _permission(root: Path) -> Iterator[Finding]:
 
 
 def _is_privileged(root: Path) -> bool:
-    found = re.search(r"^CapEff:\s*([0-9a-f]+)", _text(root / "proc/self/status"), re.M)
+    found = re.search(r"^CapEff:\s*([0-9a-f]+)", text_of(root / "proc/self/status"), re.M)
     return found is not None and any(int(found[1], 16) >> bit & 1 for bit in _CAPABILITIES)
 
 
@@ -90,10 +91,3 @@ def _amd() -> Finding:
             return Finding("GPU", "ok", f"of AMD: {command[0]} answers")
     remedy = "load the driver, or start the container with --gpus all; a CPU can be captured too"
     return Finding("GPU", "missing", "neither nvidia-smi, amd-smi nor rocm-smi is here", remedy)
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""

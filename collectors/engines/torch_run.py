@@ -10,7 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from tracekit.collectors.context.gpu import GpuSampler
+from tracekit.collectors.context.gpu import gpus_sampled
 from tracekit.collectors.context.interpreter import interpreter_of
 from tracekit.collectors.engine import Launch
 from tracekit.collectors.health import ended
@@ -19,7 +19,7 @@ from tracekit.collectors.process.job import POLL_S, WRITING_GRACE_S, Job, runnin
 from tracekit.collectors.process.signals import Signals
 from tracekit.collectors.recording import Recording
 from tracekit.collectors.report import Report
-from tracekit.collectors.run_folder import RunFolder
+from tracekit.collectors.run_folder import PROFILED, RunFolder
 from tracekit.collectors.trace_files import check_ranks
 from tracekit.errors import CaptureError
 
@@ -29,7 +29,6 @@ EARLY_S = 10.0
 NOTES = ".torch"
 """Folder of the run in which processes say what they did, while the script runs."""
 
-WINDOW = "profiled"
 _TAIL_LINES = 12
 
 
@@ -81,9 +80,10 @@ def record_script(
     """
     folder = recorded.folder
     with _notes(recorded) as notes, ExitStack() as stack:
-        stack.enter_context(GpuSampler(folder.path / "gpu" / f"{WINDOW}.csv"))
-        log = folder.path / "logs" / "script.log"
-        script = stack.enter_context(running(launch.command, environment, log, signals))
+        stack.enter_context(gpus_sampled(folder.gpu_samples(PROFILED), report, signals))
+        script = stack.enter_context(
+            running(launch.command, environment, folder.script_log, signals)
+        )
         script.grace_s = WRITING_GRACE_S
         report.stage(f"{folder.name}: the script runs")
         _wait_for_end(script, report)
@@ -121,13 +121,12 @@ def _notes(recorded: Recording) -> Iterator[Path]:
 
 def _window(ranks: Sequence[Mapping[str, Any]], folder: RunFolder) -> dict[str, object]:
     start_ns = min(rank["start_ns"] for rank in ranks)
-    samples = folder.path / "gpu" / f"{WINDOW}.csv"
     return {
-        "name": WINDOW,
+        "name": PROFILED,
         "is_profiled": True,
         "start_ns": start_ns,
         "dur_ns": max(rank["end_ns"] for rank in ranks) - start_ns,
-        "gpu_samples": folder.relative(samples) if samples.exists() else None,
+        "gpu_samples": folder.if_written(folder.gpu_samples(PROFILED)),
     }
 
 

@@ -43,7 +43,9 @@ class CommandLoad:
     def _run(self, window: LoadWindow, is_stopped: IsStopped) -> LoadSummary:
         start_ns, start = time.time_ns(), time.perf_counter_ns()
         words = self._words(window)
-        log = MaskedLog(window.log_path, known_secrets(words, os.environ) | window.secrets)
+        log = MaskedLog(
+            window.folder.load_log(window.name), known_secrets(words, os.environ) | window.secrets
+        )
         job = Job(words, {**os.environ, **_told(window)}, log, "the command of --load")
         code = _exit_code(job, is_stopped)
         dur_ns = time.perf_counter_ns() - start
@@ -102,5 +104,5 @@ def _refuse(code: int | None, program: str, job: Job, window: LoadWindow) -> Non
         how = f"exit code {code}" if code > 0 else f"ended by signal {-code}"
         words = " | ".join(job.tail(_SHOWN_LINES)) or "it printed nothing"
         raise CaptureError(
-            f"load: {program}: {how} in window {window.name}: {words}; see {window.log_path}"
+            f"load: {program}: {how} in window {window.name}: {words}; see {job.log}"
         )

@@ -173,7 +173,7 @@ async def _until(is_stopped: IsStopped) -> None:
 
 @contextmanager
 def _rows(window: LoadWindow) -> Iterator[TextIO]:
-    path = window.rows_path
+    path = window.folder.load_rows(window.name)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("w", buffering=1, encoding="utf-8") as rows:

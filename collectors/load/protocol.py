@@ -4,9 +4,9 @@ import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Protocol, TypeVar
 
+from tracekit.collectors.run_folder import RunFolder
 from tracekit.collectors.secrets import Known, known_secrets
 from tracekit.errors import CaptureError
 
@@ -29,7 +29,7 @@ class LoadWindow:
     model: str
     name: str
     concurrency: int
-    folder: Path
+    folder: RunFolder
     api_key: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -42,16 +42,6 @@ class LoadWindow:
     def secrets(self) -> Known:
         """What must not be written anywhere: the API key."""
         return known_secrets(("--api-key", self.api_key or ""), {})
-
-    @property
-    def rows_path(self) -> Path:
-        """File for one JSON row per request, made by the built-in load."""
-        return self.folder / "load" / f"{self.name}.jsonl"
-
-    @property
-    def log_path(self) -> Path:
-        """File for what a load command prints."""
-        return self.folder / "logs" / f"load_{self.name}.log"
 
 
 @dataclass(frozen=True, slots=True)

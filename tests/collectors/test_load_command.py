@@ -10,6 +10,7 @@ import pytest
 
 from tracekit.collectors.load.command import CommandLoad, load_command
 from tracekit.collectors.load.protocol import LoadWindow
+from tracekit.collectors.run_folder import RunFolder
 from tracekit.errors import CaptureError
 
 NEVER = threading.Event()
@@ -18,7 +19,7 @@ KEY = "sk-planted-0123456789"
 
 def window(folder, **changes):
     values = {"url": "http://127.0.0.1:1", "model": "org/m", "name": "profiled", "concurrency": 4}
-    return LoadWindow(folder=folder, **(values | changes))
+    return LoadWindow(folder=RunFolder(folder), **(values | changes))
 
 
 def python(code, *arguments):

@@ -12,6 +12,7 @@ import pytest
 from tracekit.collectors.load.openai import OpenAILoad
 from tracekit.collectors.load.prompts import SyntheticPrompts, read_prompts
 from tracekit.collectors.load.protocol import LoadWindow, max_steps
+from tracekit.collectors.run_folder import RunFolder
 from tracekit.errors import CaptureError
 
 NEVER = threading.Event()
@@ -24,7 +25,7 @@ def load(**changes):
 
 
 def window(url, folder, **changes):
-    values = {"model": "m", "name": "profiled", "concurrency": 1, "folder": folder}
+    values = {"model": "m", "name": "profiled", "concurrency": 1, "folder": RunFolder(folder)}
     return LoadWindow(url=url, **(values | changes))
 
 

@@ -1,17 +1,15 @@
 """tracekit capture: profile a serving run, from its start to its breakdown."""
 
 import os
-import re
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import click
 
-from tracekit.cli import capture_load, capture_page, options
+from tracekit.cli import capture_options, capture_page, options
 from tracekit.cli.stages import Stages
 from tracekit.errors import TracekitError
 
@@ -22,129 +20,9 @@ if TYPE_CHECKING:
     from tracekit.collectors.run_folder import RunFolder
     from tracekit.collectors.trace_files import TraceDir
 
-POSITIVE = click.IntRange(min=1)
-NOT_NEGATIVE = click.IntRange(min=0)
-SECONDS = click.FloatRange(min=0, min_open=True)
-NAME = re.compile(r"\w[\w.,+@=-]*")
-NAME_BYTES = 200
-"""File systems take 255 in a name; -c16 is added to a run's."""
-
-
-def _name(ctx: click.Context, parameter: click.Parameter, value: str) -> str:
-    """One that a folder can have."""
-    if not NAME.fullmatch(value):
-        raise click.BadParameter(f"{value!r}: take letters, digits and . , + @ = -")
-    if len(os.fsencode(value)) > NAME_BYTES:
-        raise click.BadParameter(f"{value[:20]!r}...: take {NAME_BYTES} bytes at most")
-    return value
-
-
-def _url(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """The root of a server."""
-    if value is None:
-        return None
-    try:
-        url = urlsplit(value)
-        is_usable = url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0
-    except ValueError:
-        is_usable = False
-    if not is_usable or not value.isprintable() or " " in value:
-        raise click.BadParameter("write http://HOST:PORT")
-    return value.rstrip("/")
-
-
-def _numbers(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[int, ...]:
-    """Of `1,4,16`."""
-    words = value.split(",")
-    numbers = tuple(int(word) for word in words if word.strip().isdecimal())
-    if len(numbers) < len(words) or 0 in numbers or len(set(numbers)) < len(numbers):
-        raise click.BadParameter(f"{value!r}: write numbers, such as 1,4,16")
-    return numbers
-
 
 @click.command("capture", context_settings={"allow_interspersed_args": False})
-@click.option("--run", metavar="NAME", required=True, callback=_name, help="Name of the run.")
-@click.option(
-    "--steps",
-    type=POSITIVE,
-    default=32,
-    show_default=True,
-    metavar="N",
-    help="Decode steps to profile.",
-)
-@click.option(
-    "--concurrency",
-    default="1",
-    callback=_numbers,
-    show_default=True,
-    metavar="N,...",
-    help="Requests at a time; of several numbers each makes a run NAME-cN.",
-)
-@click.option("--url", metavar="URL", callback=_url, help="Attach to the server that runs there.")
-@click.option(
-    "--trace-dir",
-    metavar="DIR[=INSIDE]",
-    help="Attached: where its traces appear; INSIDE as a container sees it.",
-)
-@click.option(
-    "--api-key",
-    envvar="VLLM_API_KEY",
-    show_envvar=True,
-    metavar="KEY",
-    help="Attached: its API key.",
-)
-@click.option(
-    "--engine",
-    type=click.Choice(["vllm", "sglang", "torch"]),
-    help="Engine [default: as found].",
-)
-@capture_load.add_options
-@click.option(
-    "--warmups",
-    type=NOT_NEGATIVE,
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Times the load runs before it counts.",
-)
-@click.option(
-    "--delay",
-    type=NOT_NEGATIVE,
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="Steps to leave out before those profiled.",
-)
-@click.option("--shapes", is_flag=True, help="Record shapes of operators; takes time.")
-@click.option("--stacks", is_flag=True, help="Record Python stacks; takes much time.")
-@click.option("--allocations", is_flag=True, help="Record memory allocations; takes time.")
-@click.option("--nccl-log", is_flag=True, help="Record NCCL's log; takes time.")
-@click.option("--no-scopes", is_flag=True, help="Do not mark target, sampling and draft in vLLM.")
-@click.option(
-    "--out",
-    type=click.Path(),
-    default="tracekit-runs",
-    show_default=True,
-    metavar="DIR",
-    help="Where run folders go.",
-)
-@click.option("--replace", is_flag=True, help="Replace a run of the same name, and its folder.")
-@click.option(
-    "--start-timeout",
-    type=SECONDS,
-    default=1800.0,
-    show_default=True,
-    metavar="S",
-    help="Seconds for the server to become healthy.",
-)
-@click.option(
-    "--stop-timeout",
-    type=SECONDS,
-    default=1800.0,
-    show_default=True,
-    metavar="S",
-    help="Seconds for the ranks to write their traces.",
-)
+@capture_options.add_options
 @options.db()
 @click.argument("command", metavar="[--] [COMMAND...]", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
@@ -163,7 +41,7 @@ def command(ctx: click.Context, /, **given: object) -> None:
     runs = _runs(asked)
     if not asked.replace:
         _refuse_taken(asked.db, runs)
-    load = capture_load.load_of(asked)
+    load = _load(asked)
     plan = Plan(
         runs=runs,
         profile=_profile(asked, load),
@@ -177,7 +55,7 @@ def command(ctx: click.Context, /, **given: object) -> None:
         with _recorded_told(runs, stages):
             _record(Capture(plan, stages, signals), asked)
         _ingest(runs, asked, stages)
-    capture_page.show(ctx, [folder.name for _, folder in runs], asked.db)
+    capture_page.show(ctx, [run.folder.name for run in runs], asked.db)
 
 
 def _refuse_usage(asked: SimpleNamespace) -> None:
@@ -188,13 +66,13 @@ def _refuse_usage(asked: SimpleNamespace) -> None:
 
 
 def _runs(asked: SimpleNamespace) -> "tuple[Run, ...]":
+    from tracekit.collectors.capture import Run
     from tracekit.collectors.run_folder import RunFolder
 
-    out = Path(asked.out).absolute()
-    if len(asked.concurrency) == 1:
-        return ((asked.concurrency[0], RunFolder(out / asked.run)),)
+    out, is_one = asked.out.absolute(), len(asked.concurrency) == 1
     return tuple(
-        (number, RunFolder(out / f"{asked.run}-c{number}")) for number in asked.concurrency
+        Run(number, RunFolder(out / (asked.run if is_one else f"{asked.run}-c{number}")))
+        for number in asked.concurrency
     )
 
 
@@ -211,7 +89,7 @@ def _refuse_taken(db: str | None, runs: "tuple[Run, ...]") -> None:
         taken = set(Database(path).runs())
     except InUse:  # an ingest can wait for that, or goes round it
         return
-    for _, folder in runs:
+    for folder in (run.folder for run in runs):
         if folder.name in taken:
             raise StoreError(
                 f"{path}: run {folder.name!r} is already there; "
@@ -235,6 +113,21 @@ def _profile(asked: SimpleNamespace, load: "Load") -> "ProfileOptions":
     )
 
 
+def _load(asked: SimpleNamespace) -> "Load":
+    from tracekit.collectors.load.command import load_command
+    from tracekit.collectors.load.openai import OpenAILoad
+    from tracekit.collectors.load.prompts import SyntheticPrompts, read_prompts
+
+    if asked.load is not None:
+        return load_command(asked.load)
+    prompts = (
+        SyntheticPrompts(asked.input_len, asked.seed, asked.api)
+        if asked.prompts is None
+        else read_prompts(Path(asked.prompts), asked.api)
+    )
+    return OpenAILoad(prompts, asked.output_len or asked.steps, asked.requests)
+
+
 def _record(capture: "Capture", asked: SimpleNamespace) -> None:
     from tracekit.collectors.attach import capture_server
     from tracekit.collectors.start import capture_command
@@ -252,7 +145,7 @@ def _recorded_told(runs: "tuple[Run, ...]", stages: Stages) -> Iterator[None]:
     try:
         yield
     except (TracekitError, KeyboardInterrupt):
-        for _, folder in runs:
+        for folder in (run.folder for run in runs):
             if folder.traces.is_dir() and any(folder.traces.iterdir()):
                 stages.note(f"traces so far can be read: tracekit ingest {folder.path}")
         raise
@@ -272,7 +165,7 @@ def _trace_dir(text: str) -> "TraceDir":
 def _ingest(runs: "tuple[Run, ...]", asked: SimpleNamespace, stages: Stages) -> None:
     from tracekit import api
 
-    for _, folder in runs:
+    for folder in (run.folder for run in runs):
         stages.stage(f"{folder.name}: reading the traces")
         try:
             (summary,) = api.ingest(

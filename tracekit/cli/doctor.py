@@ -26,14 +26,7 @@ NEXT = {
 
 
 @click.command("doctor")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=Path("tracekit-runs"),
-    metavar="DIR",
-    show_default=True,
-    help="Where runs are to be written.",
-)
+@options.out()
 @options.db()
 @options.output_format()
 def command(out: Path, db: str | None, form: str) -> None:

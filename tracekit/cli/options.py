@@ -1,6 +1,7 @@
 """Options and arguments that several verbs take."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import click
@@ -22,6 +23,18 @@ def db() -> Decorator:
     """`--db FILE`; None where it is left out."""
     text = "Database [default: $TRACEKIT_DB, else tracekit.duckdb]."
     return click.option("--db", metavar="FILE", type=click.Path(), help=text)
+
+
+def out() -> Decorator:
+    """`--out DIR`, a path."""
+    return click.option(
+        "--out",
+        type=click.Path(path_type=Path),
+        default=Path("tracekit-runs"),
+        show_default=True,
+        metavar="DIR",
+        help="Where run folders go.",
+    )
 
 
 def output_format() -> Decorator:
