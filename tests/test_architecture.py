@@ -3,6 +3,7 @@
 import ast
 import sys
 import tomllib
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,14 @@ MAY_USE = {
     "cli": {"click", "rich"},
     "app": set(),
 }
+STANDALONE = [
+    path
+    for path in (ROOT / "collectors").rglob("*.py")
+    if path.stem.endswith("_probe") or path.parent.name in ("torch_hook", "vllm_plugin")
+]
+"""Run in the Python of somebody else, where tracekit is not."""
+
+READ_BY_COLLECTORS = {"tracekit.readers.serve_command"}  # a command is no raw file
 MAX_FILE_LINES = 300
 MAX_FUNCTION_LINES = 50
 
@@ -83,6 +92,54 @@ def test_other_packages_are_the_ones_its_part_may_use(path):
     names = {module.split(".")[0] for module in imported_modules(path)}
     foreign = names - sys.stdlib_module_names - {"tracekit"}
     assert foreign <= MAY_USE[part_of(module_of(path))]
+
+
+@pytest.mark.parametrize("path", STANDALONE, ids=module_of)
+def test_what_runs_in_another_python_knows_nothing_of_tracekit(path):
+    names = {module.split(".")[0] for module in imported_modules(path)}
+    assert names - sys.stdlib_module_names <= {"torch", *TORCH_HOOK}
+
+
+def test_collectors_never_parse_what_they_record():
+    of_readers = {
+        module.rpartition(".")[0]
+        for path in (ROOT / "collectors").rglob("*.py")
+        for module in imported_modules(path)
+        if module.startswith("tracekit.readers")
+    }
+    assert of_readers <= READ_BY_COLLECTORS
+
+
+def test_secrets_pass_through_one_door():
+    behind = ("tracekit.collectors.secrets.names", "tracekit.collectors.secrets.text")
+    users = {
+        path.parent
+        for path in SOURCES
+        for module in imported_modules(path)
+        if module.startswith(behind)
+    }
+    assert users == {ROOT / "collectors" / "secrets"}
+
+
+def test_modules_do_not_import_each_other_in_a_circle():
+    modules = {module_of(path): path for path in SOURCES}
+    del modules["tracekit"]  # its names are lazy
+    graph = {
+        name: {found for found in map(modules_above(modules), imported_modules(path)) if found}
+        for name, path in modules.items()
+    }
+    list(TopologicalSorter(graph).static_order())  # raises CycleError
+
+
+def modules_above(modules):
+    """The module that an imported name is, or is in."""
+
+    def found(name):
+        while name and name not in modules:
+            name = name.rpartition(".")[0]
+        return name
+
+    return found
 
 
 def test_every_package_ships():

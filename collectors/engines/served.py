@@ -1,10 +1,10 @@
-"""Where a server will listen and how many ranks it has, from its arguments."""
+"""What the command lines of servers have in common: where they listen, how they are sized."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from pathlib import PurePath
 
 from tracekit.errors import CaptureError
-from tracekit.readers.serve_command import count, options_of
+from tracekit.readers.serve_command import count
 
 NOT_HERE = {
     "uds": "a capture needs TCP",
@@ -15,48 +15,33 @@ NOT_HERE = {
 """Options of a server that a capture could not reach."""
 
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
-_SIZES = (
-    ("tensor-parallel-size", "tp"),
-    ("pipeline-parallel-size", "pp"),
-    ("data-parallel-size", "dp"),
-)
 
 
-@dataclass(frozen=True, slots=True)
-class Served:
-    """A server to be; `n_ranks` on this machine, None where the arguments do not tell."""
+def place_of(command: Sequence[str], *, program: str, module: str) -> int | None:
+    """Where the word is that starts a server: `program` before `serve`, or its module."""
+    for place, word in enumerate(command):
+        if word.startswith(module):
+            return place
+        if PurePath(word).name == program and list(command[place + 1 : place + 2]) == ["serve"]:
+            return place
+    return None
 
-    url: str
-    n_ranks: int | None
-    api_key: str | None = field(repr=False)
 
-
-def served_by(arguments: Sequence[str], environment: Mapping[str, str], *, port: int) -> Served:
-    """What vLLM's arguments say; `port` is where it listens by default.
+def url_of(options: Mapping[str, str], *, port: int) -> str:
+    """Where the server listens; `port` is its own default.
 
     Raises:
         CaptureError: it could not be reached.
     """
-    options = options_of(arguments)
     for name, why in NOT_HERE.items():
         if name in options:
             raise CaptureError(f"--{name}: {why}; leave it out for the capture")
-    return Served(
-        url=_url(options.get("host", ""), count(options.get("port")) or port),
-        n_ranks=_n_ranks(options),
-        api_key=options.get("api-key") or environment.get("VLLM_API_KEY"),
-    )
-
-
-def _url(host: str, port: int) -> str:
+    host = options.get("host", "")
     host = _EVERYWHERE.get(host, host)
+    port = count(options.get("port")) or port
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def _n_ranks(options: Mapping[str, str]) -> int | None:
-    if "config" in options or "nnodes" in options or "data-parallel-size-local" in options:
-        return None  # a file, or other machines, have a say
-    n_ranks = 1
-    for names in _SIZES:
-        n_ranks *= next((count(options[name]) or 1 for name in names if name in options), 1)
-    return n_ranks
+def size(options: Mapping[str, str], *names: str) -> int:
+    """A degree of parallelism, under the first of its names that is given; 1 where none is."""
+    return next((count(options[name]) or 1 for name in names if name in options), 1)

@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import PurePath
 
 import httpx
 
 from tracekit.collectors.context.interpreter import interpreter_of
 from tracekit.collectors.engine import Launch, ServerFacts
-from tracekit.collectors.engines.served import served_by
+from tracekit.collectors.engines.served import place_of, size, url_of
 from tracekit.collectors.options import ProfileOptions
 from tracekit.collectors.run_folder import RunFolder
 from tracekit.errors import CaptureError
@@ -19,11 +18,6 @@ REFUSED = (400, 422)
 
 NEWER = ("merge_profiles", "profile_prefix")  # in 0.5.5; not in 0.4.10
 
-_SIZES = (
-    ("tp-size", "tp", "tensor-parallel-size"),
-    ("pp-size", "pp", "pipeline-parallel-size"),
-    ("dp-size", "dp", "data-parallel-size"),
-)
 _RANK_TRACE = re.compile(r"(?!merged-).*-TP-\d+(-[A-Z]+-\d+)*(-[A-Z_]+)?\.trace\.json(\.gz)?")
 _STOPPED_BY_ITSELF = 500
 
@@ -52,22 +46,20 @@ class Sglang:
                 f"{command[0]}: no SGLang server in this command; "
                 "write python -m sglang.launch_server --model-path MODEL after --"
             )
-        arguments = command[place + 1 :]
-        given = options_of(arguments)
+        given = options_of(command[place + 1 :])
         if "admin-api-key" in given:
             raise CaptureError(
                 "--admin-api-key: a capture has one key, and the profiler would need this one; "
                 "leave it out for the capture"
             )
-        served = served_by(arguments, {}, port=30000)
         return Launch(
             command=(*command, *(() if "enable-metrics" in given else ("--enable-metrics",))),
             env={"SGLANG_TORCH_PROFILER_DIR": str(folder.traces)},
             trace_dir=folder.traces,
-            url=served.url,
+            url=url_of(given, port=30000),
             n_ranks=_n_ranks(given),
             python=interpreter_of(command, place, environment),
-            api_key=served.api_key,
+            api_key=given.get("api-key"),
         )
 
     def describe(self, client: httpx.Client) -> ServerFacts:
@@ -114,13 +106,7 @@ class Sglang:
 
 
 def _place(command: Sequence[str]) -> int | None:
-    """Where the word is that starts the server: `sglang` before `serve`, or the module."""
-    for place, word in enumerate(command):
-        if word == "sglang.launch_server":
-            return place
-        if PurePath(word).name == "sglang" and list(command[place + 1 : place + 2]) == ["serve"]:
-            return place
-    return None
+    return place_of(command, program="sglang", module="sglang.launch_server")
 
 
 def _profile_request(options: ProfileOptions, trace_dir: str, name: str) -> dict[str, object]:
@@ -145,8 +131,8 @@ def _n_ranks(options: Mapping[str, str]) -> int | None:
     """Ranks on this machine; with attention in parallel over data, those are the tensor ranks."""
     if "config" in options or (count(options.get("nnodes")) or 1) > 1:
         return None
-    tensor, pipeline, data = (
-        next((count(options[name]) or 1 for name in names if name in options), 1)
-        for names in _SIZES
-    )
-    return tensor * pipeline * (1 if "enable-dp-attention" in options else data)
+    n_ranks = size(options, "tp-size", "tp", "tensor-parallel-size")
+    n_ranks *= size(options, "pp-size", "pp", "pipeline-parallel-size")
+    if "enable-dp-attention" in options:
+        return n_ranks
+    return n_ranks * size(options, "dp-size", "dp", "data-parallel-size")

@@ -2,14 +2,13 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import PurePath
 from typing import Any
 
 import httpx
 
 from tracekit.collectors.context.interpreter import interpreter_of
 from tracekit.collectors.engine import Launch, ServerFacts
-from tracekit.collectors.engines.served import served_by
+from tracekit.collectors.engines.served import place_of, size, url_of
 from tracekit.collectors.engines.vllm_installed import InstalledVllm, installed_vllm
 from tracekit.collectors.engines.vllm_profiler import (
     OPTION,
@@ -22,6 +21,7 @@ from tracekit.collectors.engines.vllm_scopes import scopes_environment
 from tracekit.collectors.options import ProfileOptions
 from tracekit.collectors.run_folder import RunFolder
 from tracekit.errors import CaptureError
+from tracekit.readers.serve_command import options_of
 
 ITERATION_LOG = "enable_logging_iteration_details"
 
@@ -52,9 +52,8 @@ class Vllm:
             raise CaptureError(
                 f"{command[0]}: no vLLM server in this command; write vllm serve MODEL after --"
             )
-        served = served_by(
-            command[place + 1 :], {**environment, **_assigned(command[:place])}, port=8000
-        )
+        given = options_of(command[place + 1 :])
+        variables = {**environment, **_assigned(command[:place])}
         python = interpreter_of(command, place, environment)
         installed = installed_vllm(python, environment)
         scopes = scopes_environment(environment) if options.scopes else {}
@@ -64,10 +63,10 @@ class Vllm:
             command=(*command[: place + 1], *arguments, *switches),
             env={**profiler_variables(installed, options, folder.traces), **scopes},
             trace_dir=folder.traces,
-            url=served.url,
-            n_ranks=served.n_ranks,
+            url=url_of(given, port=8000),
+            n_ranks=n_ranks(given),
             python=python,
-            api_key=served.api_key,
+            api_key=api_key_of(given, variables),
         )
 
     def describe(self, client: httpx.Client) -> ServerFacts:
@@ -115,13 +114,23 @@ def _assigned(words: Sequence[str]) -> dict[str, str]:
 
 
 def _place(command: Sequence[str]) -> int | None:
-    """Where the word is that starts the server: `vllm` before `serve`, or the module."""
-    for place, word in enumerate(command):
-        if word.startswith("vllm.entrypoints."):
-            return place
-        if PurePath(word).name == "vllm" and list(command[place + 1 : place + 2]) == ["serve"]:
-            return place
-    return None
+    return place_of(command, program="vllm", module="vllm.entrypoints.")
+
+
+def api_key_of(options: Mapping[str, str], variables: Mapping[str, str]) -> str | None:
+    """What requests have to show; None where the server asks for nothing."""
+    return options.get("api-key") or variables.get("VLLM_API_KEY")
+
+
+def n_ranks(options: Mapping[str, str]) -> int | None:
+    """Ranks on this machine; None where a file, or other machines, have a say."""
+    if options.keys() & {"config", "nnodes", "data-parallel-size-local"}:
+        return None
+    return (
+        size(options, "tensor-parallel-size", "tp")
+        * size(options, "pipeline-parallel-size", "pp")
+        * size(options, "data-parallel-size", "dp")
+    )
 
 
 def _switches(

@@ -2,8 +2,10 @@
 
 import pytest
 
-from tracekit.collectors.engines.served import served_by
+from tracekit.collectors.engines.served import url_of
+from tracekit.collectors.engines.vllm import api_key_of, n_ranks
 from tracekit.errors import CaptureError
+from tracekit.readers.serve_command import options_of
 
 
 @pytest.mark.parametrize(
@@ -18,11 +20,11 @@ from tracekit.errors import CaptureError
     ],
 )
 def test_it_listens_where_its_arguments_say(words, url):
-    assert served_by(words.split(), {}, port=8000).url == url
+    assert url_of(options_of(words.split()), port=8000) == url
 
 
 @pytest.mark.parametrize(
-    ("words", "n_ranks"),
+    ("words", "expected"),
     [
         ("m", 1),
         ("m -tp 4", 4),
@@ -32,18 +34,17 @@ def test_it_listens_where_its_arguments_say(words, url):
         ("m -dp 4 --data-parallel-size-local 2", None),
     ],
 )
-def test_its_ranks_are_counted_unless_others_have_a_say(words, n_ranks):
-    assert served_by(words.split(), {}, port=8000).n_ranks == n_ranks
+def test_its_ranks_are_counted_unless_others_have_a_say(words, expected):
+    assert n_ranks(options_of(words.split())) == expected
 
 
 def test_the_key_of_the_arguments_goes_before_that_of_the_environment():
     environment = {"VLLM_API_KEY": "of-environment"}
-    assert served_by(["--api-key", "k"], environment, port=1).api_key == "k"
-    assert served_by([], environment, port=1).api_key == "of-environment"
-    assert "of-environment" not in repr(served_by([], environment, port=1))
+    assert api_key_of({"api-key": "k"}, environment) == "k"
+    assert api_key_of({}, environment) == "of-environment"
 
 
 @pytest.mark.parametrize("words", [["--uds", "/s"], ["--ssl-keyfile", "k"], ["--headless"]])
 def test_a_server_that_cannot_be_reached_is_refused(words):
     with pytest.raises(CaptureError, match="leave it out"):
-        served_by(words, {}, port=8000)
+        url_of(options_of(words), port=8000)
