@@ -49,7 +49,8 @@ STANDALONE = [
 ]
 """Run in the Python of somebody else, where tracekit is not."""
 
-READ_BY_COLLECTORS = {"tracekit.readers.serve_command"}  # a command is no raw file
+READ_BY_COLLECTORS = {"tracekit.readers.serve_command", "tracekit.readers.values"}
+"""A command line is no raw file."""
 MAX_FILE_LINES = 300
 MAX_FUNCTION_LINES = 50
 

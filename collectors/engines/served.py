@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 
 from tracekit.errors import CaptureError
-from tracekit.readers.serve_command import count
+from tracekit.readers.values import count
 
 NOT_HERE = {
     "uds": "a capture needs TCP",

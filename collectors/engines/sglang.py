@@ -11,7 +11,8 @@ from tracekit.collectors.engines.served import place_of, size, url_of
 from tracekit.collectors.options import ProfileOptions
 from tracekit.collectors.run_folder import RunFolder
 from tracekit.errors import CaptureError
-from tracekit.readers.serve_command import count, options_of
+from tracekit.readers.serve_command import options_of
+from tracekit.readers.values import count
 
 REFUSED = (400, 422)
 """Answers of a server that knows not every member of a request; most versions ignore such."""

@@ -25,7 +25,8 @@ import duckdb
 from tracekit.errors import RunError
 from tracekit.readers.folder import InputFile
 from tracekit.readers.kind import load_json, read_text
-from tracekit.readers.serve_command import Setup, count, drafted, setup_of_command, text
+from tracekit.readers.serve_command import Setup, drafted, setup_of_command
+from tracekit.readers.values import count, text
 from tracekit.run import RunInput
 
 FORMAT = 1

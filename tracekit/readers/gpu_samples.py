@@ -18,7 +18,7 @@ from tracekit.readers.accounts import note
 from tracekit.readers.folder import InputFile
 from tracekit.readers.kind import read_text
 from tracekit.readers.rows import insert
-from tracekit.readers.serve_command import text
+from tracekit.readers.values import text
 from tracekit.readers.windows import Window, Windows
 
 MAX_BYTES = 64 * 1024 * 1024

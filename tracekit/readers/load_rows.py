@@ -16,7 +16,7 @@ import duckdb
 from tracekit.readers.accounts import tell
 from tracekit.readers.folder import InputFile
 from tracekit.readers.rows import insert
-from tracekit.readers.serve_command import text
+from tracekit.readers.values import integer, text
 from tracekit.readers.windows import MAX_DURATION_NS, MAX_START_NS, Windows
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
@@ -65,7 +65,7 @@ def _row(number: int, line: bytes) -> Row | None:
         return None
     if not isinstance(said, dict):
         return None
-    start_ns = _number(said.get("start_ns"), MAX_START_NS)
+    start_ns = integer(said.get("start_ns"), MAX_START_NS)
     if start_ns is None:
         return None
     chunks = said.get("chunk_offsets_ns")
@@ -76,23 +76,18 @@ def _row(number: int, line: bytes) -> Row | None:
         "start_ns": start_ns,
         "dur_ns": _after(start_ns, said.get("end_ns")) if status in (_OK, None) else None,
         "first_chunk_ns": _after(start_ns, said.get("first_chunk_ns")),
-        "n_prompt_tokens": _number(said.get("n_prompt_tokens"), MAX_TOKENS),
-        "n_tokens": _number(said.get("n_tokens"), MAX_TOKENS),
+        "n_prompt_tokens": integer(said.get("n_prompt_tokens"), MAX_TOKENS),
+        "n_tokens": integer(said.get("n_tokens"), MAX_TOKENS),
         "n_chunks": len(chunks) if isinstance(chunks, list) else None,
         "status": status,
     }
 
 
 def _name(prompt: object) -> str | None:
-    return str(prompt) if _number(prompt, MAX_START_NS) is not None else text(prompt)
+    return str(prompt) if integer(prompt, MAX_START_NS) is not None else text(prompt)
 
 
 def _after(start_ns: int, moment: Any) -> int | None:
     """Time from the start to `moment`; None where it lies before or is absurd."""
-    end_ns = _number(moment, MAX_START_NS)
-    return None if end_ns is None else _number(end_ns - start_ns, MAX_DURATION_NS)
-
-
-def _number(value: Any, limit: int) -> int | None:
-    is_number = isinstance(value, int) and not isinstance(value, bool)
-    return value if is_number and 0 <= value < limit else None
+    end_ns = integer(moment, MAX_START_NS)
+    return None if end_ns is None else integer(end_ns - start_ns, MAX_DURATION_NS)

@@ -6,6 +6,8 @@ from dataclasses import dataclass, fields
 from pathlib import PurePath
 from typing import Any
 
+from tracekit.readers.values import count, text
+
 
 @dataclass(frozen=True, slots=True)
 class Setup:
@@ -43,22 +45,6 @@ def options_of(arguments: Sequence[str]) -> dict[str, str]:
             following = arguments[place + 1] if place + 1 < len(arguments) else ""
             options[name.replace("_", "-")] = value if equals else following
     return options
-
-
-def text(value: object) -> str | None:
-    """`value` where it is a text with something in it; half a surrogate pair is escaped."""
-    if not isinstance(value, str) or not value:
-        return None
-    return value.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def count(value: object) -> int | None:
-    """`value` as a number from 1 that a column of type INTEGER holds; a text of digits will do."""
-    if isinstance(value, str) and value.isdecimal() and len(value) < 11:
-        value = int(value)
-    if not isinstance(value, int) or isinstance(value, bool):
-        return None
-    return value if 0 < value < 2**31 else None
 
 
 def drafted(algorithm: str | None, num_steps: object, num_draft_tokens: object) -> Setup:

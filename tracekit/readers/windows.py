@@ -13,9 +13,8 @@ compared with those of the files found beside it and never opened by themselves.
 
 import posixpath
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TypeGuard
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 
 import duckdb
 
@@ -24,10 +23,12 @@ from tracekit.readers.context import run_json_of
 from tracekit.readers.folder import as_text
 from tracekit.readers.kind import load_json
 from tracekit.readers.prometheus import PROFILED, Moment, moments_of_names
-from tracekit.readers.serve_command import count, text
+from tracekit.readers.rows import Value, insert
+from tracekit.readers.values import count, integer, text
 from tracekit.run import RunInput
 
 MAX_START_NS = 2**62
+MAX_LOG_BYTES = 2**62
 MAX_DURATION_NS = 366 * 86_400 * 10**9
 
 _MOMENTS: tuple[tuple[Moment, str], ...] = (
@@ -85,7 +86,7 @@ def read_windows(con: duckdb.DuckDBPyConnection, inputs: RunInput) -> Windows:
     (file_id,) = (i for i, file in inputs.of_kind("run_json") if file is run_json)
     note(con, inputs.name, file_id, "window not understood", reader.not_understood)
     note(con, inputs.name, file_id, "file of a window that is not there", reader.missing)
-    _insert(con, inputs.name, reader.windows)
+    insert(con, "capture_window", [_row(inputs.name, window) for window in reader.windows])
     return reader.found()
 
 
@@ -123,12 +124,13 @@ class _Reader:
     def _add_log(self, log: object, window: str) -> None:
         if not isinstance(log, dict):
             return
-        start, end = log.get("from_byte"), log.get("to_byte")
+        said = log.get("from_byte"), log.get("to_byte")
+        start, end = (integer(byte, MAX_LOG_BYTES) for byte in said)
         for file_id in self._file(log.get("path")):
-            if _is_count(start) and _is_count(end) and start < end:
+            if start is not None and end is not None and start < end:
                 self._found.logs.setdefault(file_id, []).append((start, end, window))
             else:
-                self.not_understood.append(as_text(f"log of {window}: {start!r} to {end!r}"))
+                self.not_understood.append(as_text(f"log of {window}: {said[0]!r} to {said[1]!r}"))
 
     def _file(self, path: object) -> Iterator[int]:
         """`file_id` of the file; nothing where there is none."""
@@ -148,24 +150,17 @@ def _window(item: object) -> Window | None:
         name=name,
         is_profiled=item.get("is_profiled") is True,
         concurrency=count(item.get("concurrency")),
-        start_ns=_ns(item.get("start_ns"), MAX_START_NS),
-        dur_ns=_ns(item.get("dur_ns"), MAX_DURATION_NS),
-        stop_profile_ns=_ns(item.get("stop_profile_ns"), MAX_DURATION_NS),
+        start_ns=integer(item.get("start_ns"), MAX_START_NS),
+        dur_ns=integer(item.get("dur_ns"), MAX_DURATION_NS),
+        stop_profile_ns=integer(item.get("stop_profile_ns"), MAX_DURATION_NS),
     )
-
-
-def _ns(value: object, limit: int) -> int | None:
-    return value if _is_count(value) and value < limit else None
-
-
-def _is_count(value: object) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _unlisted(con: duckdb.DuckDBPyConnection, inputs: RunInput) -> Windows:
     metrics = moments_of_names(inputs.of_kind("metrics"))
     names = {name for name, _ in metrics.values()} | ({PROFILED} if inputs.traces else set())
-    _insert(con, inputs.name, [_plain(con, name) for name in sorted(names)])
+    windows = [_plain(con, name) for name in sorted(names)]
+    insert(con, "capture_window", [_row(inputs.name, window) for window in windows])
     return Windows(metrics, {}, {})
 
 
@@ -177,20 +172,9 @@ def _plain(con: duckdb.DuckDBPyConnection, name: str) -> Window:
     return Window(name, is_profiled=True, start_ns=times[0], dur_ns=times[1])
 
 
-def _insert(con: duckdb.DuckDBPyConnection, run: str, windows: Sequence[Window]) -> None:
-    for window in windows:
-        con.execute(
-            "INSERT INTO capture_window VALUES (?, ?, ?, ?, ?, ?, ?)",
-            [
-                run,
-                window.name,
-                window.is_profiled,
-                window.concurrency,
-                window.start_ns,
-                window.dur_ns,
-                window.stop_profile_ns,
-            ],
-        )
+def _row(run: str, window: Window) -> dict[str, Value]:
+    members = asdict(window)
+    return {"run": run, "window_name": members.pop("name"), **members}
 
 
 _TRACED = """
