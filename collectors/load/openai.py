@@ -47,7 +47,6 @@ class OpenAILoad:
     n_output_tokens: int
     n_requests: int | None = None
     ignore_eos: bool = True
-    temperature: float = 0.0
     timeout_s: float = 600.0
 
     def run(self, window: LoadWindow, stop: threading.Event) -> LoadSummary:
@@ -73,7 +72,7 @@ class OpenAILoad:
         body: dict[str, object] = {
             "model": model,
             "max_tokens": n_tokens,
-            "temperature": self.temperature,
+            "temperature": 0.0,
             "stream": True,
             "stream_options": {"include_usage": True},
         }
