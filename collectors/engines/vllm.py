@@ -31,7 +31,8 @@ class Vllm:
 
     name = "vllm"
     how_to_profile = (
-        f'start it with {OPTION} \'{{"profiler":"torch","torch_profiler_dir":"DIR"}}\', '
+        f'start it with {OPTION} \'{{"profiler":"torch","torch_profiler_dir":"DIR",'
+        '"torch_profiler_with_stack":false}\', '
         "before vLLM 0.13 with VLLM_TORCH_PROFILER_DIR=DIR"
     )
 
