@@ -4,11 +4,8 @@ In place of what needs GPUs or a big model: the stand-ins for vLLM, SGLang and t
 few steps. tests/vllm/test_readme_commands.py runs the same commands around real vLLM and torch.
 """
 
-import os
 import re
-import subprocess
 import sys
-from pathlib import Path
 from textwrap import dedent
 
 import pytest
@@ -16,8 +13,7 @@ import readme
 from free_port import free_port
 from scripts import FAKE_TORCH, TRAIN
 from serving import serving
-
-import tracekit
+from user import User
 
 STEPS = ("--steps", 6)
 TORCHRUN = """
@@ -35,28 +31,7 @@ TORCHRUN = """
 
 @pytest.fixture
 def user(tmp_path, vllm):
-    return User(tmp_path, (vllm().parent, Path(sys.executable).parent))
-
-
-class User:
-    """Types commands in a folder, with vLLM and tracekit on the PATH."""
-
-    def __init__(self, folder, programs):
-        self.folder = folder
-        path = os.pathsep.join([*map(str, programs), os.environ["PATH"]])
-        self.env = os.environ | {"PATH": path}
-
-    def run(self, words, code=0, **env):
-        done = subprocess.run(
-            words, cwd=self.folder, env=self.env | env, capture_output=True, text=True
-        )
-        assert done.returncode == code, done.stderr
-        return done
-
-    def runs(self):
-        """Name and ranks of each run in the database."""
-        db = tracekit.open(self.folder / "tracekit.duckdb")
-        return db.sql("SELECT run, n_ranks FROM runs ORDER BY run").fetchall()
+    return User(tmp_path, vllm().parent)
 
 
 def port():
