@@ -1,15 +1,9 @@
 """Prompts of the built-in load: made up from a seed, or read from a file of the user's.
 
-The load must be the same in every window, and an engine's prefix cache must not make it otherwise.
-The two kinds of prompts come to that in different ways:
-
-- Made-up prompts are new to the cache in every window. Their first `NEW_TOKENS` tokens are drawn
-  afresh each time, all others follow from the seed; as a prefix cache knows a block by everything
-  before it, no window finds a block of another. Number, lengths and (but for those first tokens)
-  content are equal, prefill is paid in full each time, and the server's count of prompt tokens is
-  the count it computed. A second capture of the same server starts from nothing, too.
-- Prompts of a file are sent as they are. The warm-up sends them first, so that each window
-  afterwards finds the same cached blocks.
+Every window sends exactly the same prompts, the warm-up too: at temperature 0 the windows then do
+the same work, and with speculation the same drafts are accepted. What a prefix cache of the engine
+holds of them is there since the warm-up, so that each window finds the same blocks: its prefills
+are short, and decode is what it measures.
 
 Random tokens say little about drafts: how many are accepted depends on the text. To measure
 speculation on your traffic, give a file.
@@ -28,7 +22,6 @@ from tracekit.errors import CaptureError
 Api = Literal["completions", "chat"]
 """OpenAI API that a load speaks: /v1/completions or /v1/chat/completions."""
 
-NEW_TOKENS = 4
 FIRST_TOKEN_ID = 1000
 """Special tokens are at the ends of a vocabulary; Mistral's tekken has 1,000 at its start."""
 
@@ -58,14 +51,14 @@ class Prompt:
 
 
 class Prompts(Protocol):
-    """Prompts for one window after the other."""
+    """Prompts of a window."""
 
     @property
     def api(self) -> Api:
         """API that the prompts are made for."""
 
     def take(self, n: int) -> list[Prompt]:
-        """The prompts of a window of `n` requests."""
+        """The prompts of a window of `n` requests, the same at each call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +74,15 @@ class SyntheticPrompts:
     api: Api = "completions"
 
     def take(self, n: int) -> list[Prompt]:
-        """Prompts that follow from the seed but for their first tokens, new at each call."""
+        """Prompts that follow from the seed and their number alone."""
         return [Prompt(number, self._body(number)) for number in range(n)]
 
     def _body(self, number: int) -> dict[str, object]:
-        new, seeded = random.SystemRandom(), random.Random(f"{self.seed} {number}")
-        n_new = min(NEW_TOKENS, self.n_tokens)
+        seeded = random.Random(f"{self.seed} {number}")
         if self.api == "chat":
-            words = new.choices(WORDS, k=n_new) + seeded.choices(WORDS, k=self.n_tokens - n_new)
-            return {"messages": _of_user(" ".join(words))}
+            return {"messages": _of_user(" ".join(seeded.choices(WORDS, k=self.n_tokens)))}
         ids = range(FIRST_TOKEN_ID, LAST_TOKEN_ID + 1)
-        return {"prompt": new.choices(ids, k=n_new) + seeded.choices(ids, k=self.n_tokens - n_new)}
+        return {"prompt": seeded.choices(ids, k=self.n_tokens)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +93,7 @@ class FilePrompts:
     api: Api
 
     def take(self, n: int) -> list[Prompt]:
-        """The first `n`, the same at each call."""
+        """The first `n`."""
         return list(islice(cycle(self.prompts), n))
 
 
