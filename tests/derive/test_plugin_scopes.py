@@ -167,3 +167,17 @@ def test_host_time_without_activities_is_the_plugins_too(tmp_path):
     trace.scope("tracekit: draft", 140, 7)
     db = ingest(tmp_path, trace)
     assert host_times(db) == [("verify", 10_000, "plugin"), ("draft", 7_000, "plugin")]
+
+
+def test_a_model_kernel_among_the_inputs_does_not_begin_the_pass(tmp_path):
+    # vLLM's own `preprocess` may look something up in a table, as an embedding does.
+    trace = Trace().scope(STEP, 100, 40)
+    trace.scope("gpu_model_runner: preprocess", 101, 8)
+    trace.scope("gpu_model_runner: forward", 120, 10)
+    for name, launch in ((NORM, 102), ("fill", 112), (GEMM, 122)):
+        trace.run(name, launch, launch + 1, 1)
+    assert phases(ingest(tmp_path, trace)) == [
+        ("prepare", "engine"),
+        ("prepare", "span"),
+        ("verify", "engine"),
+    ]

@@ -11,7 +11,9 @@ CREATE TEMP TABLE step_fact AS
 WITH launched AS (
     SELECT
         file_id, k,
-        min(at_ns) FILTER (is_graph OR is_model OR is_compiled) AS pass_ns,
+        min(at_ns) FILTER (
+            (is_graph OR is_model OR is_compiled) AND scope_phase IS DISTINCT FROM 'prepare'
+        ) AS pass_ns,
         min(at_ns) FILTER (is_v2_sampling AND NOT is_graph) AS sampling_ns,
         max(at_ns) FILTER (is_post_update) AS post_update_ns,
         min(at_ns) FILTER (scope_phase = 'pass' AND (is_graph OR is_model)) AS scoped_pass_ns,
