@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from tracekit.readers import cutting, layout
+from tracekit.readers import cutting, kineto, layout
 from tracekit.readers.boundary import next_boundary
 from tracekit.readers.cutting import Cutter
 from tracekit.readers.plain import opened
@@ -52,6 +52,30 @@ def test_no_event_is_lost_or_doubled_at_a_cut(read, text, name):
         (EVENTS, EVENTS, EVENTS * 1000)
     ]
     assert staged.ledger() == {}
+
+
+@pytest.mark.usefixtures("small_slices")
+def test_chunks_add_up_to_the_file(read, monkeypatch):
+    kinds = ("kernel", "gpu_memcpy", "cuda_runtime", "cpu_op", "user_annotation", "python_function")
+    mixed = [event | {"cat": kinds[i % len(kinds)]} for i, event in enumerate(events())]
+    mixed += [{"ph": "X", "cat": "kernel", "name": "zero", "tid": 7, "ts": 0, "dur": 1}]
+    for event in mixed[:-1]:
+        event["ts"] += 10**10  # hours after 0, so that `zero` is out of order
+    behind = {"baseTimeNanoseconds": 10**18}
+    content = json.dumps({"traceEvents": mixed} | behind)
+    whole = read(content)
+    monkeypatch.setattr(kineto, "_CHUNK_BYTES", 5000)
+    chunked = read(content)
+    query = "SELECT * EXCLUDE (id) FROM kept ORDER BY start_ns"
+    assert len(whole.rows(query)) == EVENTS // 6 * 5
+    assert chunked.rows(query) == whole.rows(query)
+    assert chunked.ledger() == whole.ledger()
+    assert chunked.ledger() == {
+        "python_function": (EVENTS // 6, False),
+        "start at 0": (1, True),
+    }
+    assert chunked.file() == whole.file()
+    assert chunked.rows("SELECT count(DISTINCT id) = count(*) FROM device_event") == [(True,)]
 
 
 @pytest.mark.usefixtures("small_slices")
