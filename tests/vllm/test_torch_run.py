@@ -7,6 +7,9 @@ from pathlib import Path
 
 import duckdb
 import pytest
+import readme
+from cpu_server import vllm_python
+from user import User
 
 import tracekit
 
@@ -18,9 +21,7 @@ ROOT = HERE.parents[1]
 
 @pytest.fixture(scope="module")
 def python():
-    python = os.environ.get("TRACEKIT_VLLM_PYTHON")
-    assert python, "TRACEKIT_VLLM_PYTHON: not set; run `make test-vllm`"
-    return Path(python)
+    return vllm_python()
 
 
 def capture(folder, *command, **env):
@@ -34,18 +35,16 @@ def capture(folder, *command, **env):
     )
 
 
-def torchrun(python):
-    return [python.with_name("torchrun"), "--nproc-per-node", "2", HERE / "torch_train.py"]
-
-
 def rows(folder, sql):
     with duckdb.connect(folder / "tracekit.duckdb", read_only=True) as con:
         return con.execute(sql).fetchall()
 
 
 def test_torchrun_gives_a_run_of_two_ranks_with_steps_and_collectives(tmp_path, python):
-    done = capture(tmp_path, *torchrun(python))
-    assert done.returncode == 0, done.stderr
+    """By the README's command."""
+    script = {"script.py": HERE / "torch_train.py"}
+    words = readme.words(readme.TORCH, ("--steps", "4"), NAME="train", **script)
+    done = User(tmp_path, python.parent).run(words)
     assert "2 of 2 ranks" in done.stdout
     assert rows(tmp_path, "SELECT rank, count(*) FROM steps GROUP BY ALL ORDER BY ALL") == [
         (0, 4),

@@ -1,0 +1,42 @@
+"""How a real vLLM server is started on this machine's CPU."""
+
+import os
+from pathlib import Path
+
+import readme
+from free_port import free_port
+
+TINY = ("--max-model-len", "1024", "--max-num-seqs", "8", "--dtype", "bfloat16", "--enforce-eager")
+ENVIRONMENT = {
+    "HF_HUB_OFFLINE": "1",
+    "VLLM_NO_USAGE_STATS": "1",
+    "VLLM_CPU_KVCACHE_SPACE": "1",
+    "VLLM_HOST_IP": "127.0.0.1",
+    "GLOO_SOCKET_IFNAME": "lo",
+}
+
+
+def vllm_python():
+    """The interpreter that has vLLM."""
+    python = os.environ.get("TRACEKIT_VLLM_PYTHON")
+    assert python, "TRACEKIT_VLLM_PYTHON: not set; run `make test-vllm`"
+    return Path(python)
+
+
+def small(command, models, options=(), behind=(), tensor_parallel=1):
+    """Words of a command of the README, and the port of the server that it starts.
+
+    In place of a big model on eight GPUs it gets a tiny one and what makes a server small.
+    """
+    port = free_port()
+    models = {"MODEL": models / "tiny-llama", "DRAFT": models / "tiny-eagle3"}
+    behind = ("--host", "127.0.0.1", "--port", port, *TINY, "--no-enable-prefix-caching", *behind)
+    places = {"tp 8": f"tp {tensor_parallel}"}
+    return readme.words(command, options, behind, **models, **places), port
+
+
+def environment(tensor_parallel=1):
+    """Of the server; its ranks are bound to cores of their own."""
+    cores = "|".join(map(str, sorted(os.sched_getaffinity(0))[:tensor_parallel]))
+    bound = {"VLLM_CPU_OMP_THREADS_BIND": cores} if tensor_parallel > 1 else {}
+    return os.environ | ENVIRONMENT | bound
