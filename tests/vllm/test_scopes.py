@@ -13,10 +13,12 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
+import duckdb
 import pytest
 import spec_models
 from cpu_server import vllm_python
 
+import tracekit
 from tracekit.collectors.engines.vllm_scopes import scopes_environment
 
 pytestmark = pytest.mark.vllm
@@ -62,17 +64,36 @@ def run_with_vllm(*command, env):
 
 
 @pytest.fixture(scope="module", params=["baseline", *spec_models.METHODS])
-def events(request, models, tmp_path_factory):
-    """What the thread of the model runner did, in order of time, outer before inner."""
+def trace(request, models, tmp_path_factory):
+    """Trace of a vLLM with both kinds of scopes."""
     out = tmp_path_factory.mktemp(request.param)
     env = scopes_environment({"PYTHONPATH": str(SAMPLE_TRACES)})
     env["VLLM_CUSTOM_SCOPES_FOR_PROFILING"] = "1"
     run_with_vllm(HERE / "offline_scopes.py", request.param, models, out, env=env)
     (trace,) = out.glob("*.pt.trace.json")
+    return trace
+
+
+@pytest.fixture(scope="module")
+def events(trace):
+    """What the thread of the model runner did, in order of time, outer before inner."""
     rows = json.loads(trace.read_text(), parse_float=Decimal)["traceEvents"]
     rows = [row for row in rows if row.get("cat") in ("cpu_op", "user_annotation")]
     (thread,) = {row["tid"] for row in rows if row["name"].startswith("execute_")}
     return sorted(as_event(row) for row in rows if row["tid"] == thread)
+
+
+@pytest.fixture(scope="module")
+def database(trace, tmp_path_factory):
+    """The trace as two runs: `plugin` without vLLM's scopes, `engine` without the plugin's."""
+    folder = tmp_path_factory.mktemp("ingested")
+    text = trace.read_text()
+    for run, dropped in (("plugin", "gpu_model_runner: "), ("engine", "tracekit: ")):
+        copy = folder / f"{run}.json"
+        copy.write_text(text.replace(f'"name": "{dropped}', '"name": "no scope of '))
+        tracekit.ingest(copy, run=run, db=folder / "scopes.duckdb")
+    with duckdb.connect(folder / "scopes.duckdb", read_only=True) as con:
+        yield con
 
 
 def as_event(row):
@@ -137,6 +158,38 @@ def test_plugin_and_engine_give_a_phase_the_same_time(events, phase):
     apart = [abs(a - b) for a, b in zip(by_engine, by_plugin, strict=True)]
     # The middle step: between the edges of two scopes the machine may run something else.
     assert median(apart) <= max(MAY_DIFFER_BY * median(by_engine), MAY_DIFFER_BY_NS)
+
+
+APART = """
+SELECT plugin.phase, engine.phase, plugin.name, count(*), count(DISTINCT plugin.step)
+FROM (FROM activities WHERE run = 'plugin') AS plugin
+FULL JOIN (FROM activities WHERE run = 'engine') AS engine USING (start_ns, dur_ns, name)
+WHERE (plugin.phase, plugin.step) IS DISTINCT FROM (engine.phase, engine.step)
+GROUP BY ALL
+"""
+TIMES = """
+SELECT plugin.host_dur_ns, engine.host_dur_ns
+FROM (FROM step_phases WHERE run = 'plugin') AS plugin
+JOIN (FROM step_phases WHERE run = 'engine') AS engine USING (step, phase)
+WHERE phase = $phase
+"""
+
+
+def test_in_the_database_only_the_copy_of_drafts_has_another_phase(database):
+    sources = "SELECT DISTINCT run, phase_source FROM step_phases WHERE phase = 'sample'"
+    assert set(database.sql(sources).fetchall()) == {("plugin", "plugin"), ("engine", "engine")}
+    apart = database.sql(APART).fetchall()
+    assert {row[:2] for row in apart} <= {("other", "draft")}
+    assert {name for _, _, name, _, _ in apart} <= DRAFT_COPY
+    assert all(n == n_steps for _, _, _, n, n_steps in apart)
+
+
+@pytest.mark.parametrize("phase", ["forward", "verify", "sample", "draft"])
+def test_in_the_database_a_phase_lasts_as_long(database, phase):
+    times = database.execute(TIMES, {"phase": phase}).fetchall()
+    apart = [abs(a - b) / max(MAY_DIFFER_BY * b, MAY_DIFFER_BY_NS) for a, b in times]
+    # The middle step: between the edges of two scopes the machine may run something else.
+    assert median(apart or [0]) <= 1
 
 
 COMPILED = """
