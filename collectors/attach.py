@@ -1,10 +1,12 @@
 """Captures a server that somebody else started, and leaves it as it was."""
 
+import os
+
 from tracekit.collectors.capture import Capture
 from tracekit.collectors.context import run as run_context
 from tracekit.collectors.engines.registry import engine_of_server
 from tracekit.collectors.health import is_healthy
-from tracekit.collectors.secrets import known_secrets, redacted_url
+from tracekit.collectors.secrets import Known, known_secrets, redacted_url
 from tracekit.collectors.trace_files import TraceDir
 from tracekit.collectors.window import Target
 from tracekit.errors import CaptureError
@@ -22,8 +24,20 @@ def capture_server(
     Raises:
         CaptureError: anything that went wrong; what was recorded is in the run folders.
     """
+    known = known_secrets(["--api-key", api_key] if api_key else [], os.environ)
+    with capture.redacted(known) as redacted:
+        _capture(redacted, url, trace_dir, api_key, engine_name, known)
+
+
+def _capture(
+    capture: Capture,
+    url: str,
+    trace_dir: TraceDir,
+    api_key: str | None,
+    engine_name: str | None,
+    known: Known,
+) -> None:
     capture.refuse_taken()
-    known = known_secrets(["--api-key", api_key] if api_key else [], {})
     with capture.clients(url, api_key) as (client, patient):
         if not is_healthy(client):
             place = redacted_url(url)

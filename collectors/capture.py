@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import NamedTuple
 
 import httpx
@@ -15,9 +15,9 @@ from tracekit.collectors.load.protocol import Load
 from tracekit.collectors.options import Patience, ProfileOptions
 from tracekit.collectors.process.signals import Signals
 from tracekit.collectors.recording import Recording, recording
-from tracekit.collectors.report import Report
+from tracekit.collectors.report import RedactedReport, Report
 from tracekit.collectors.run_folder import PROFILED, UNPROFILED, RunFolder
-from tracekit.collectors.secrets import Known
+from tracekit.collectors.secrets import Known, errors_redacted
 from tracekit.collectors.size import refuse_small_disk
 from tracekit.collectors.trace_files import check_ranks
 from tracekit.collectors.window import Target, WindowRun
@@ -57,6 +57,12 @@ class Capture:
     report: Report
     signals: Signals
     stop: threading.Event = field(default_factory=threading.Event)
+
+    @contextmanager
+    def redacted(self, known: Known) -> Iterator["Capture"]:
+        """The same capture, nothing of which shows a secret: neither its report nor its errors."""
+        with errors_redacted(known):
+            yield replace(self, report=RedactedReport(self.report, known))
 
     def refuse_taken(self) -> None:
         """Raise CaptureError where one of the run folders is there already."""
@@ -103,7 +109,7 @@ class Capture:
         self.report.stage(f"{of_run}load without profiler")
         run.unprofiled(UNPROFILED)
         self.report.stage(f"{of_run}load under the profiler")
-        with profiler_explained(target.engine, self.plan.patience.stop_profile_s):
+        with profiler_explained(target.engine, self.plan.patience.stop_profile_s, recorded.known):
             run.profiled(PROFILED, self.plan.profile)
         check_ranks(recorded.folder, target.engine, target.n_ranks)
 

@@ -27,6 +27,7 @@ _LOOKED_AT_LINES = 400
 _CAUSES = 2
 _ERROR = re.compile(r"\b[A-Z]\w*(?:Error|Exception): \S")
 _ANSWER_CHARACTERS = 200
+_MASKED_CHARACTERS = 20_000
 
 
 @contextmanager
@@ -41,7 +42,7 @@ def explained(folder: Path, known: Known) -> Iterator[None]:
             ) from error
         if isinstance(error, CaptureError):
             raise
-        raise CaptureError(redacted_text(_told(error), known)) from error
+        raise CaptureError(redacted_text(_told(error, known), known)) from error
 
 
 @contextmanager
@@ -58,7 +59,7 @@ def blamed_on(server: Job, report: Report) -> Iterator[None]:
 
 
 @contextmanager
-def profiler_explained(engine: ServingEngine, patience_s: float) -> Iterator[None]:
+def profiler_explained(engine: ServingEngine, patience_s: float, known: Known) -> Iterator[None]:
     """Say what answers of /start_profile and /stop_profile mean."""
     try:
         yield
@@ -66,7 +67,7 @@ def profiler_explained(engine: ServingEngine, patience_s: float) -> Iterator[Non
         path = error.request.url.path
         if not path.endswith(("/start_profile", "/stop_profile")):
             raise
-        raise CaptureError(_refused(error, engine)) from error
+        raise CaptureError(_refused(error, engine, known)) from error
     except httpx.ReadTimeout as error:
         path = error.request.url.path
         if not path.endswith("/stop_profile"):
@@ -93,13 +94,13 @@ def _ends(server: Job) -> bool:
     return True
 
 
-def _refused(error: httpx.HTTPStatusError, engine: ServingEngine) -> str:
+def _refused(error: httpx.HTTPStatusError, engine: ServingEngine, known: Known) -> str:
     path, code = error.request.url.path, error.response.status_code
     if code == 404:
         return f"{path}: 404, the server was not started for profiling; {engine.how_to_profile}"
     if code == 409:
         return f"{path}: 409, its profiler runs already; end that with POST /stop_profile"
-    return _told(error)
+    return _told(error, known)
 
 
 def _is_full(folder: Path, error: Exception) -> bool:
@@ -108,16 +109,18 @@ def _is_full(folder: Path, error: Exception) -> bool:
     return folder.exists() and shutil.disk_usage(folder).free < SPARE_BYTES
 
 
-def _told(error: httpx.HTTPError | OSError) -> str:
+def _told(error: httpx.HTTPError | OSError, known: Known) -> str:
     if isinstance(error, OSError):
         return f"{error.filename or 'capture'}: {error.strerror}; check the path and its rights"
     request = f"{error.request.method} {error.request.url.path}"
     if isinstance(error, httpx.HTTPStatusError):
-        said = f"{request}: {error.response.status_code} {_answer(error.response)}".rstrip()
+        said = f"{request}: {error.response.status_code} {_answer(error.response, known)}".rstrip()
         return f"{said}; look into the server's log"
     reason = "no answer in time" if isinstance(error, httpx.TimeoutException) else str(error)
     return f"{request}: {reason.rstrip('.') or 'the connection broke'}; is the server still there?"
 
 
-def _answer(response: httpx.Response) -> str:
-    return " ".join(response.text[:_ANSWER_CHARACTERS].split())
+def _answer(response: httpx.Response, known: Known) -> str:
+    """Its first words; masked before they are cut, since half a secret is not recognised."""
+    text = redacted_text(response.text[:_MASKED_CHARACTERS], known)
+    return " ".join(text[:_ANSWER_CHARACTERS].split())

@@ -40,6 +40,19 @@ def capture_command(
     Raises:
         CaptureError: anything that went wrong; what was recorded is in the run folders.
     """
+    known = known_secrets(command, environment)
+    with capture.redacted(known) as redacted:
+        _capture(redacted, command, environment, engine_name, url, known)
+
+
+def _capture(
+    capture: Capture,
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    engine_name: str | None,
+    url: str | None,
+    known: Known,
+) -> None:
     capture.refuse_taken()
     engine = engine_of_command(command, engine_name)
     run = capture.plan.runs[0]
@@ -50,7 +63,6 @@ def capture_command(
     to_start = {**environment, **launch.env}
     versions = versions_of(launch.python, to_start)
     to_start |= _nccl_log(capture, to_start, run.folder, versions)
-    known = known_secrets(command, environment)
     context = run_context.of_command(engine.name, command, launch, to_start, known)
     with capture.recording(run, {**context, "versions": versions}, known) as recorded:
         capture.tell_size(launch.n_ranks or 1)

@@ -150,6 +150,7 @@ class WindowRun:
             concurrency=self.concurrency,
             folder=self.folder,
             api_key=target.api_key,
+            known=self.recorded.known,
         )
         return self.load.run(window, self.stop)
 

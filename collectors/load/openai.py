@@ -20,6 +20,7 @@ from tracekit.errors import CaptureError
 PATHS: dict[Api, str] = {"completions": "/v1/completions", "chat": "/v1/chat/completions"}
 _STOP_POLL_S = 0.05
 _CONNECT_TIMEOUT_S = 10.0
+_SHOWN_CHARACTERS = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +149,7 @@ class _Run:
         if isinstance(error, httpx.TimeoutException):
             return f"nothing came for {self._timeout.read:g} s"
         text = str(error) or "the connection broke"
-        return redacted_text(text, self._window.secrets)
+        return redacted_text(text, self._window.secrets)[:_SHOWN_CHARACTERS].rstrip(". \n")
 
     def _message(self, answer: Answer) -> str:
         return (

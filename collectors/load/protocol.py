@@ -31,6 +31,7 @@ class LoadWindow:
     concurrency: int
     folder: RunFolder
     api_key: str | None = field(default=None, repr=False)
+    known: Known = field(default=frozenset(), repr=False)
 
     def __post_init__(self) -> None:
         """Refuses an API key that no header can carry."""
@@ -40,8 +41,8 @@ class LoadWindow:
 
     @property
     def secrets(self) -> Known:
-        """What must not be written anywhere: the API key."""
-        return known_secrets(("--api-key", self.api_key or ""), {})
+        """What must not be written anywhere: the API key, and what is known of elsewhere."""
+        return self.known | known_secrets(("--api-key", self.api_key or ""), {})
 
 
 @dataclass(frozen=True, slots=True)

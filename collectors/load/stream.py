@@ -128,14 +128,14 @@ async def _refusal(response: httpx.Response) -> str:
 
 
 def message(answer: object) -> str:
-    """Text of an error that a server sent; empty where there is none.
+    """Text of an error that a server sent, secrets included; empty where there is none.
 
     Source: vLLM 0.32 sends {"error": {"message": ...}}, older ones and SGLang {"message": ...},
     FastAPI {"detail": ...}.
     """
     while isinstance(answer, dict):
         answer = answer.get("error") or answer.get("message") or answer.get("detail")
-    return str(answer or "")[:300].rstrip(". \n")
+    return str(answer or "").rstrip(". \n")
 
 
 def _json(data: bytes) -> object:
@@ -146,7 +146,7 @@ def _json(data: bytes) -> object:
 
 
 def _text(data: bytes) -> str:
-    return data[:300].decode(errors="replace")
+    return data[:_MAX_MESSAGE_BYTES].decode(errors="replace")
 
 
 def _count(value: object) -> int | None:

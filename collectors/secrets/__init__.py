@@ -6,6 +6,7 @@
     redacted_text(line, known)                a line of a log, an answer's or an error's text
     redacted_url(url, known)
     redacted_value(config, known)             what json.loads gave, for json.dumps
+    with errors_redacted(known): ...          what a CaptureError says
 
 A secret is told by its name (`--api-key X`, `HF_TOKEN=X`, `"password": "X"`, `Authorization: X`,
 `?key=X`), by its place (`https://user:X@host`), by its looks (`hf_...`, `sk-...`, a JWT), or
@@ -14,12 +15,13 @@ because it is `known`: seen under such a name before, whatever text it is in. `*
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import quote
 
-from tracekit.collectors.secrets.names import is_secret_name
+from tracekit.collectors.secrets.names import is_secret_name, is_secret_option
 from tracekit.collectors.secrets.text import (
     NUMBER,
     SWITCH,
@@ -28,6 +30,7 @@ from tracekit.collectors.secrets.text import (
     mask_login,
     masked_text,
 )
+from tracekit.errors import CaptureError
 
 MASK = "***"
 
@@ -102,6 +105,16 @@ def redacted_value(value: object, known: Known = frozenset()) -> object:
     return _Walk(_star, known).value(value)
 
 
+@contextmanager
+def errors_redacted(known: Known) -> Iterator[None]:
+    """Mask the secrets in what a CaptureError of the body says."""
+    try:
+        yield
+    except CaptureError as error:
+        error.args = (redacted_text(str(error), known), *error.args[1:])
+        raise
+
+
 @dataclass(frozen=True, slots=True)
 class _Walk:
     """Meets each secret once and puts there what `mask` gives."""
@@ -122,8 +135,13 @@ class _Walk:
             elif option in _LOGIN_OPTIONS and ":" in word:
                 masked.append(mask_login(word, self.mask))
             else:
-                masked.append(self.named(option, word))
+                masked.append(self._of_option(option, word))
         return masked
+
+    def _of_option(self, option: str, value: str) -> str:
+        if option and is_secret_option(option) and is_secret_value(option, value):
+            return self.mask(value)
+        return self.word(value)
 
     def named(self, name: str, value: str) -> str:
         """What stays of a string under a name."""
@@ -136,7 +154,8 @@ class _Walk:
         prefix = ""
         while found := _ASSIGNMENT.fullmatch(word):  # --env=HF_TOKEN=X
             prefix, word = prefix + found[1], found[3]
-            if is_secret_name(found[2]) and is_secret_value(found[2], word):
+            is_secret = is_secret_option if found[1].startswith("--") else is_secret_name
+            if is_secret(found[2]) and is_secret_value(found[2], word):
                 return prefix + self.mask(word)
         return prefix + (self._json(word) if word[:1] in ("{", "[") else self.text(word))
 

@@ -38,8 +38,13 @@ def is_secret_name(name: str) -> bool:
     words = _words(name)
     if not words or _LOCATION.fullmatch(words[-1]) or name in ("PWD", "OLDPWD"):
         return False
-    is_login = words[-1] in ("auth", "pass") or _is_token(words) or _is_key(words)
+    is_login = words[-1] in ("auth", "pass", "pw") or _is_token(words) or _is_key(words)
     return is_login or is_always_secret(name)
+
+
+def is_secret_option(option: str) -> bool:
+    """Whether the value of `--option` is a secret: `--key X` is, a mere `key: X` is not."""
+    return _words(option) == ["key"] or is_secret_name(option)
 
 
 def is_always_secret(name: str) -> bool:

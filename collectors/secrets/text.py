@@ -3,7 +3,12 @@
 import re
 from collections.abc import Callable
 
-from tracekit.collectors.secrets.names import is_always_secret, is_secret_name, is_secret_parameter
+from tracekit.collectors.secrets.names import (
+    is_always_secret,
+    is_secret_name,
+    is_secret_option,
+    is_secret_parameter,
+)
 
 Mask = Callable[[str], str]
 """Gives what is to stand where a secret stood; asked for each one found, once."""
@@ -108,7 +113,9 @@ def _mask_named(text: str, mask: Mask) -> str:
 def _value_after(text: str, found: re.Match[str]) -> tuple[int, int] | None:
     """Where the value of a secret name begins and ends; None where it is no secret's."""
     name, is_option = found["name"], len(found["dashes"]) > 0
-    if (found["space"] and not is_option) or not is_secret_name(name):
+    if found["space"] and not is_option:
+        return None
+    if not (is_secret_option(name) if is_option else is_secret_name(name)):
         return None
     if _is_header(name) and (value := _HEADER.match(text, found.end())):
         return value.span()

@@ -47,7 +47,7 @@ def told(context, error):
 def refused(code, path="/start_profile"):
     response = answer(code, path)
     error = httpx.HTTPStatusError("", request=response.request, response=response)
-    return told(profiler_explained(Vllm(), 5), error)
+    return told(profiler_explained(Vllm(), 5, KNOWN), error)
 
 
 def test_a_server_without_a_profiler_is_told_how_to_start_it():
@@ -65,7 +65,7 @@ def test_other_answers_are_told_with_their_path():
 
 def test_patience_that_ended_is_told_with_its_length():
     error = httpx.ReadTimeout("", request=answer(200, "/stop_profile").request)
-    assert "no answer in 5 s" in told(profiler_explained(Vllm(), 5), error)
+    assert "no answer in 5 s" in told(profiler_explained(Vllm(), 5, KNOWN), error)
 
 
 def test_a_server_that_ended_is_to_blame_for_a_broken_connection():

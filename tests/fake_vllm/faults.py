@@ -9,8 +9,9 @@ health-503            listens, but /health never says so
 die-at-step=N         the server ends in its Nth step
 worker-dies-at-step=N rank 0 is killed in the Nth step; requests fail, /health is 500
 request-500=N         all requests but the first N fail
+request-500-text=TEXT  what they say
 stream-error=N        the same, in the middle of the stream
-start-profile-404, start-profile-500, start-profile-slow=S
+start-profile-404, start-profile-500[=WORDS], start-profile-slow=S
 stop-profile-slow=S   the traces take S seconds
 stop-profile-500      no trace, and 500
 stop-profile-hangup   the connection ends without an answer, the traces come

@@ -63,7 +63,7 @@ class Handler(BaseHTTPRequestHandler):
         app.log("INFO", "Starting profiler...")
         time.sleep(app.faults.number("start-profile-slow", 0))
         if "start-profile-500" in app.faults:
-            self._answer(500, "Internal Server Error")
+            self._answer(500, app.faults["start-profile-500"] or "Internal Server Error")
             return
         for _ in range(int(app.faults.number("chatty", 0))):
             app.log("INFO", "x" * 1000)
@@ -114,7 +114,8 @@ class Handler(BaseHTTPRequestHandler):
             message = f"This model's maximum context length is {app.settings.max_model_len} tokens."
             self._answer(400, {"error": {"message": message, "code": 400}})
         elif is_late or app.engine.is_dead:
-            self._answer(500, {"error": {"message": "EngineCore encountered an issue."}})
+            message = app.faults.get("request-500-text", "EngineCore encountered an issue.")
+            self._answer(500, {"error": {"message": message}})
         else:
             n_tokens = wanted if body.get("ignore_eos") else min(wanted, EOS_AFTER)
             request = Request(n_prompt, n_tokens)
