@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import shutil
 import threading
 import time
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from tracekit.collectors.load.protocol import IsStopped, LoadSummary, LoadWindow, apart
 from tracekit.collectors.process.job import Job
 from tracekit.collectors.process.masked_log import MaskedLog
-from tracekit.collectors.secrets import known_secrets
+from tracekit.collectors.secrets import known_secrets, redacted_arguments
 from tracekit.errors import CaptureError
 
 GRACE_S = 5.0
@@ -35,6 +36,10 @@ class CommandLoad:
     def run(self, window: LoadWindow, stop: threading.Event) -> LoadSummary:
         """Runs the command and keeps what it prints, without secrets; see `Load.run`."""
         return apart(lambda is_stopped: self._run(window, is_stopped), stop)
+
+    def describe(self) -> dict[str, object]:
+        """The command, its secrets masked."""
+        return {"kind": "command", "command": redacted_arguments(self.command)}
 
     def stream_tokens(self, concurrency: int) -> int | None:
         """Unknown of a command."""
@@ -69,7 +74,7 @@ def load_command(text: str) -> CommandLoad:
     """The load of `--load TEXT`, its words split as a shell does.
 
     Raises:
-        CaptureError: no words, or a quotation without its end.
+        CaptureError: no words, a quotation without its end, or no such program.
     """
     try:
         words = shlex.split(text)
@@ -77,6 +82,8 @@ def load_command(text: str) -> CommandLoad:
         raise CaptureError(f"--load: {error}; quote it as for a shell") from error
     if not words:
         raise CaptureError("--load: no command; give one, such as 'vllm bench serve ...'")
+    if not _PLACEHOLDER.search(words[0]) and shutil.which(words[0]) is None:
+        raise CaptureError(f"--load: {words[0]}: no such program; check its name and PATH")
     return CommandLoad(tuple(words))
 
 

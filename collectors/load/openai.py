@@ -5,7 +5,7 @@ import json
 import threading
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from typing import TextIO
 
@@ -13,7 +13,7 @@ import httpx
 
 from tracekit.collectors.load.prompts import Api, Prompt, Prompts
 from tracekit.collectors.load.protocol import IsStopped, LoadSummary, LoadWindow, apart
-from tracekit.collectors.load.stream import Answer, AnswerError, Clock, receive
+from tracekit.collectors.load.stream import Answer, AnswerError, Clock, most_at_once, receive
 from tracekit.collectors.secrets import redacted_text
 from tracekit.errors import CaptureError
 
@@ -63,6 +63,17 @@ class OpenAILoad:
         prompts = self.prompts.take(n_requests)
         return max(prompt.max_tokens or self.n_output_tokens for prompt in prompts)
 
+    def describe(self) -> dict[str, object]:
+        """API, lengths, number and seed of its requests."""
+        return {
+            "kind": "built-in",
+            "api": self.prompts.api,
+            "prompts": self.prompts.describe(),
+            "output_len": self.n_output_tokens,
+            "requests": self.n_requests,
+            "ignore_eos": self.ignore_eos,
+        }
+
     def requests(self, window: LoadWindow) -> list[Request]:
         """The requests of one window, in their order."""
         prompts = self.prompts.take(self.n_requests or window.concurrency)
@@ -93,6 +104,8 @@ class _Run:
         self._waiting = deque(load.requests(window))
         self._answers: list[Answer] = []
         self._clock = Clock()
+        self._patience_s = min(load.timeout_s, _CONNECT_TIMEOUT_S)
+        self._start = asyncio.Barrier(window.concurrency)
 
     async def until(self, is_stopped: IsStopped) -> LoadSummary:
         """Run all requests; cancel them when told to stop."""
@@ -128,6 +141,7 @@ class _Run:
         )
 
     async def _stream(self, client: httpx.AsyncClient, rows: TextIO) -> None:
+        await self._connected(client)
         while self._waiting:
             request = self._waiting.popleft()
             answer = Answer(request.number, request.prompt, start_ns=self._clock.now_ns())
@@ -142,6 +156,12 @@ class _Run:
             finally:
                 answer.end_ns = self._clock.now_ns()
                 rows.write(json.dumps(asdict(answer)) + "\n")
+
+    async def _connected(self, client: httpx.AsyncClient) -> None:
+        """All streams have their connections before the first request: short ones overlap."""
+        with suppress(httpx.HTTPError):  # it is the request that tells what is wrong
+            await client.get("/health", timeout=self._patience_s)
+        await self._start.wait()
 
     def _reason(self, error: AnswerError | httpx.HTTPError) -> str:
         if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
@@ -163,7 +183,8 @@ class _Run:
         end_ns = max(answer.end_ns or answer.start_ns for answer in self._answers)
         counts = [answer.n_tokens for answer in self._answers]
         n_tokens = sum(n for n in counts if n is not None) if None not in counts else None
-        return LoadSummary(start_ns, end_ns - start_ns, len(self._answers), n_tokens)
+        n_answers, most = len(self._answers), most_at_once(self._answers)
+        return LoadSummary(start_ns, end_ns - start_ns, n_answers, n_tokens, most)
 
 
 async def _until(is_stopped: IsStopped) -> None:

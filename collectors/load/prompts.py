@@ -60,6 +60,9 @@ class Prompts(Protocol):
     def take(self, n: int) -> list[Prompt]:
         """The prompts of a window of `n` requests, the same at each call."""
 
+    def describe(self) -> dict[str, object]:
+        """What they are, for run.json."""
+
 
 @dataclass(frozen=True, slots=True)
 class SyntheticPrompts:
@@ -77,6 +80,10 @@ class SyntheticPrompts:
         """Prompts that follow from the seed and their number alone."""
         return [Prompt(number, self._body(number)) for number in range(n)]
 
+    def describe(self) -> dict[str, object]:
+        """Their length and seed."""
+        return {"input_len": self.n_tokens, "seed": self.seed}
+
     def _body(self, number: int) -> dict[str, object]:
         seeded = random.Random(f"{self.seed} {number}")
         if self.api == "chat":
@@ -91,10 +98,15 @@ class FilePrompts:
 
     prompts: tuple[Prompt, ...]
     api: Api
+    file: str | None = None
 
     def take(self, n: int) -> list[Prompt]:
         """The first `n`."""
         return list(islice(cycle(self.prompts), n))
+
+    def describe(self) -> dict[str, object]:
+        """The file, and how many there are."""
+        return {"file": self.file, "n_prompts": len(self.prompts)}
 
 
 def read_prompts(path: Path, api: Api) -> FilePrompts:
@@ -116,7 +128,7 @@ def read_prompts(path: Path, api: Api) -> FilePrompts:
         else Prompt(number, _body_of_text(text, api))
         for number, (line, text) in enumerate(lines)
     )
-    return FilePrompts(tuple(prompts), api)
+    return FilePrompts(tuple(prompts), api, str(path))
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:

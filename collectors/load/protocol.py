@@ -35,14 +35,18 @@ class LoadWindow:
 
     def __post_init__(self) -> None:
         """Refuses an API key that no header can carry."""
-        key = self.api_key
-        if key is not None and not (key and key.isascii() and key.isprintable() and " " not in key):
-            raise CaptureError("API key: not printable ASCII without spaces; give it as issued")
+        refuse_unusable_key(self.api_key)
 
     @property
     def secrets(self) -> Known:
         """What must not be written anywhere: the API key, and what is known of elsewhere."""
         return self.known | known_secrets(("--api-key", self.api_key or ""), {})
+
+
+def refuse_unusable_key(key: str | None) -> None:
+    """Raise CaptureError where no header can carry an API key; the message does not show it."""
+    if key is not None and not (key and key.isascii() and key.isprintable() and " " not in key):
+        raise CaptureError("API key: not printable ASCII without spaces; give it as issued")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +55,15 @@ class LoadSummary:
 
     `start_ns` (epoch) is just before the first request, `dur_ns` reaches to the last answer; of a
     command: its start and end. Counts are None where they are not known, as with a command;
-    `n_tokens` are those the server says it emitted (usage).
+    `n_tokens` are those the server says it emitted (usage), `n_at_once` the most requests that
+    were on their way at the same time.
     """
 
     start_ns: int
     dur_ns: int
     n_requests: int | None
     n_tokens: int | None
+    n_at_once: int | None = None
 
 
 class Load(Protocol):
@@ -72,6 +78,10 @@ class Load(Protocol):
         Raises:
             CaptureError: a request or the command failed, or `stop` was set.
         """
+        ...
+
+    def describe(self) -> dict[str, object]:
+        """What it is, for run.json."""
         ...
 
     def stream_tokens(self, concurrency: int) -> int | None:

@@ -2,8 +2,9 @@
 
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Literal
 
 import httpx
@@ -62,6 +63,13 @@ class Answer:
                 f"{self.n_tokens} of {n_tokens} tokens generated: "
                 "prompt and output exceed the model's length, or the server takes no ignore_eos"
             )
+
+
+def most_at_once(answers: Iterable[Answer]) -> int:
+    """Most requests that were on their way at the same time."""
+    spans = [(answer.start_ns, answer.end_ns or answer.start_ns) for answer in answers]
+    changes = [change for start, end in spans for change in ((start, 1), (end, -1))]
+    return max(accumulate(change for _, change in sorted(changes)), default=0)
 
 
 class Clock:

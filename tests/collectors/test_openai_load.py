@@ -12,6 +12,7 @@ import pytest
 from tracekit.collectors.load.openai import OpenAILoad
 from tracekit.collectors.load.prompts import SyntheticPrompts, read_prompts
 from tracekit.collectors.load.protocol import LoadWindow, max_steps
+from tracekit.collectors.load.stream import Answer, most_at_once
 from tracekit.collectors.run_folder import RunFolder
 from tracekit.errors import CaptureError
 
@@ -67,6 +68,31 @@ def test_the_summary_spans_from_the_first_request_to_the_last_answer(tmp_path):
     assert before <= summary.start_ns == found[0]["start_ns"]
     assert summary.start_ns + summary.dur_ns == found[-1]["end_ns"]
     assert (summary.n_requests, summary.n_tokens) == (3, 24)
+
+
+def test_streams_start_together_and_the_most_at_once_is_told(tmp_path):
+    """As many as answer only when all have come: one that started late would never end."""
+    n, barrier = 5, threading.Barrier(5, timeout=20)
+
+    def together(handler, body):
+        barrier.wait()
+        stub.stream(handler, body)
+
+    summary, _ = run(together, tmp_path, concurrency=n)
+    assert summary.n_at_once == n
+
+
+def test_fewer_requests_than_streams_are_told_as_such(tmp_path):
+    summary, _ = run(None, tmp_path, load(n_requests=2), concurrency=4)
+    assert summary.n_at_once <= 2
+
+
+@pytest.mark.parametrize(
+    ("spans", "most"), [([], 0), ([(0, 9), (9, 12)], 1), ([(0, 9), (3, 4), (5, 12), (8, 9)], 3)]
+)
+def test_the_most_that_overlap(spans, most):
+    answers = [Answer(0, 0, start_ns=start, end_ns=end) for start, end in spans]
+    assert most_at_once(answers) == most
 
 
 def test_a_request_asks_for_a_stream_with_usage_of_a_fixed_length(tmp_path):
