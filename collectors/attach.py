@@ -1,11 +1,14 @@
 """Captures a server that somebody else started, and leaves it as it was."""
 
 import os
+from dataclasses import replace
 
 from tracekit.collectors.capture import Capture
 from tracekit.collectors.context import run as run_context
 from tracekit.collectors.engines.registry import engine_of_server
-from tracekit.collectors.health import is_healthy
+from tracekit.collectors.health import is_healthy, refuse_unusable_url
+from tracekit.collectors.load.protocol import refuse_unusable_key
+from tracekit.collectors.options import attached
 from tracekit.collectors.secrets import Known, known_secrets, redacted_url
 from tracekit.collectors.trace_files import TraceDir
 from tracekit.collectors.window import Target
@@ -38,6 +41,8 @@ def _capture(
     known: Known,
 ) -> None:
     capture.refuse_taken()
+    refuse_unusable_key(api_key)
+    refuse_unusable_url(url)
     with capture.clients(url, api_key) as (client, patient):
         if not is_healthy(client):
             place = redacted_url(url)
@@ -55,6 +60,10 @@ def _capture(
             api_key=api_key,
         )
         context = run_context.of_server(engine.name, facts)
+        profile, context["options"] = attached(
+            capture.plan.profile, engine.name, engine.taken_while_running
+        )
+        capture = replace(capture, plan=replace(capture.plan, profile=profile))
         context["url"] = redacted_url(url, known)
         for run in capture.plan.runs:
             with (

@@ -67,7 +67,9 @@ class Capture:
     def refuse_taken(self) -> None:
         """Raise CaptureError where one of the run folders is there already."""
         for run in self.plan.runs:
-            if not (self.plan.replaces and run.folder.run_json.is_file()):
+            if self.plan.replaces:
+                run.folder.refuse_irreplaceable()
+            else:
                 run.folder.refuse_taken()
 
     @contextmanager
@@ -78,15 +80,19 @@ class Capture:
         folder = run.folder
         if self.plan.replaces:
             folder.remove()
-        asked = {"options": asdict(self.plan.profile), "concurrency": run.concurrency}
+        asked = {
+            "options": asdict(self.plan.profile),
+            "concurrency": run.concurrency,
+        }
         with (
-            recording(folder, {**context, **asked}, known) as recorded,
+            explained(folder.path, known),
+            recording(folder, {**asked, **context}, known) as recorded,
             explained(folder.path, known),
         ):
             recorded.add(machine=machine(folder.machine))
             yield recorded
 
-    def tell_size(self, n_ranks: int) -> None:
+    def tell_size(self, n_ranks: int | None) -> None:
         """Say how large the traces will be; raises CaptureError where there is no room."""
         options, runs = self.plan.profile, self.plan.runs
         self.report.note(refuse_small_disk(runs[0].folder, options, n_ranks, len(runs)))
@@ -102,6 +108,7 @@ class Capture:
             report=self.report,
             signals=self.signals,
         )
+        recorded.add(load={**self.plan.load.describe(), "warmups": self.plan.n_warmups})
         of_run = f"{recorded.folder.name}: "
         for number in range(self.plan.n_warmups):
             self.report.stage(f"{of_run}warming up")

@@ -1,6 +1,6 @@
 """What a capture has to know of an engine; one file and one line in `engines.py` add another."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -79,6 +79,11 @@ class ServingEngine(Engine, Protocol):
     @property
     def how_to_profile(self) -> str:
         """How to start a server so that it can be profiled, in one line of a message."""
+        ...
+
+    @property
+    def taken_while_running(self) -> Set[str]:
+        """Names of the `ProfileOptions` that its /start_profile takes."""
         ...
 
     def describe(self, client: httpx.Client) -> ServerFacts:

@@ -26,6 +26,9 @@ _TAIL_LINES = 12
 _LOOKED_AT_LINES = 400
 _CAUSES = 2
 _ERROR = re.compile(r"\b[A-Z]\w*(?:Error|Exception): \S")
+_LOGGED_ERROR = re.compile(r"\b(?:ERROR|CRITICAL) .*\] (?!Traceback|\s)\S")
+"""vLLM puts level, time and place before each line, also before those of a traceback."""
+
 _ANSWER_CHARACTERS = 200
 _MASKED_CHARACTERS = 20_000
 
@@ -52,10 +55,14 @@ def blamed_on(server: Job, report: Report) -> Iterator[None]:
         yield
     except (CaptureError, httpx.HTTPError) as error:
         if not _ends(server):
+            for line in _causes(server.tail(_LOOKED_AT_LINES)):
+                report.note(line)
             raise
-        for line in _last_words(server.tail(_LOOKED_AT_LINES)):
+        lines = server.tail(_LOOKED_AT_LINES)
+        for line in _last_words(lines):
             report.note(line)
-        raise CaptureError(ended("server", server)) from error
+        cause = next(iter(_causes(lines)), "")[:_ANSWER_CHARACTERS]
+        raise CaptureError(ended("server", server, cause)) from error
 
 
 @contextmanager
@@ -80,9 +87,14 @@ def profiler_explained(engine: ServingEngine, patience_s: float, known: Known) -
 
 def _last_words(lines: list[str]) -> list[str]:
     """The last lines, and before them the first that name an error: vLLM's own come at the end."""
-    before, last = lines[:-_TAIL_LINES], lines[-_TAIL_LINES:]
-    causes = [line for line in before if _ERROR.search(line)][:_CAUSES]
+    last = lines[-_TAIL_LINES:]
+    causes = [line for line in _causes(lines) if line not in last]
     return [*causes, "...", *last] if causes else last
+
+
+def _causes(lines: list[str]) -> list[str]:
+    """The first lines by which the engine says what went wrong, without the way there."""
+    return [line for line in lines if _ERROR.search(line) or _LOGGED_ERROR.search(line)][:_CAUSES]
 
 
 def _ends(server: Job) -> bool:

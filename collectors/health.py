@@ -9,14 +9,31 @@ from urllib.parse import urlsplit
 import httpx
 
 from tracekit.collectors.process.job import Job
+from tracekit.collectors.secrets import redacted_url
 from tracekit.errors import CaptureError
 
 POLL_S = 0.5
 ANSWER_TIMEOUT_S = 5.0
+_SHOWN_CHARACTERS = 100
+
+
+def refuse_unusable_url(url: str) -> None:
+    """Raise CaptureError where `url` names no host and port that could be asked for."""
+    try:
+        httpx.URL(url).host.encode("idna")
+        is_usable = urlsplit(url).port != 0
+    except (httpx.InvalidURL, ValueError):  # a UnicodeError is one
+        is_usable = False
+    if not is_usable:
+        raise CaptureError(
+            f"{redacted_url(url)[:_SHOWN_CHARACTERS]}: no address that a server can have; "
+            "check host and port"
+        )
 
 
 def refuse_taken_port(url: str) -> None:
     """Raise CaptureError where something listens at `url` already."""
+    refuse_unusable_url(url)
     place = urlsplit(url)
     address = place.hostname, place.port or 80
     with suppress(OSError), socket.create_connection(address, timeout=1):
@@ -54,8 +71,8 @@ def is_healthy(client: httpx.Client) -> bool:
     return False
 
 
-def ended(what: str, job: Job) -> str:
-    """How a job ended, as a message."""
+def ended(what: str, job: Job, cause: str = "") -> str:
+    """How a job ended, as a message that needs nothing beside it."""
     code = job.exit_code or 0
     how = f"killed by signal {-code}" if code < 0 else f"exited with {code}"
-    return f"{what}: {how}; its last lines are above, all are in {job.log}"
+    return f"{what}: {how}{f': {cause}' if cause else ''}; all it said is in {job.log}"

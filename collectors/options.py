@@ -1,6 +1,9 @@
 """What a user asks a capture for."""
 
-from dataclasses import dataclass
+from collections.abc import Set
+from dataclasses import asdict, dataclass, replace
+
+from tracekit.errors import CaptureError
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,3 +30,39 @@ class Patience:
 
     start_s: float
     stop_profile_s: float
+
+
+class NotTakenError(CaptureError):
+    """An option that an engine, or a server that runs already, does not take: wrong usage."""
+
+    exit_code = 2
+
+
+FLAGS = {
+    "delay_steps": "--delay",
+    "shapes": "--shapes",
+    "stacks": "--stacks",
+    "memory": "--allocations",
+    "nccl_log": "--nccl-log",
+}
+"""Options of a profile as the user writes them."""
+
+
+def attached(
+    options: ProfileOptions, engine: str, taken: Set[str]
+) -> tuple[ProfileOptions, dict[str, object]]:
+    """Options for a server that runs already and takes those `taken`; and what is known of them.
+
+    Raises:
+        NotTakenError: one that was asked for can only be given to a server when it is started.
+    """
+    for name, flag in FLAGS.items():
+        if getattr(options, name) and name not in taken:
+            raise NotTakenError(
+                f"{flag}: a server of {engine} takes that when it is started, not while it runs; "
+                "leave it out, or put the server's command after --"
+            )
+    options = replace(options, scopes=False)
+    decided = asdict(options)
+    known = {"steps", "scopes", *taken}
+    return options, {name: decided[name] for name in decided if name in known}

@@ -8,6 +8,10 @@ from tracekit.collectors.run_folder import RunFolder
 from tracekit.collectors.secrets import Known, redacted_value
 from tracekit.errors import CaptureError
 
+RESERVE = ".reserve"
+RESERVE_BYTES = 64 * 1024
+"""Room for the last run.json: where the disk is full it is to say so."""
+
 UNFINISHED = "the capture did not come to its end"
 
 
@@ -50,20 +54,24 @@ def recording(
     """Make the folder and record into it; run.json says why where that does not finish."""
     folder.create()
     recorded = Recording(folder, dict(context), known)
+    reserve = folder.path / RESERVE
     try:
+        reserve.write_bytes(bytes(RESERVE_BYTES))
         recorded.write(UNFINISHED)
         yield recorded
     except CaptureError as error:
+        reserve.unlink(missing_ok=True)
         _write_failure(recorded, str(error))
         raise
     except KeyboardInterrupt:
         _write_failure(recorded, "capture: interrupted")
         raise
     finally:
+        reserve.unlink(missing_ok=True)
         folder.drop_empty()
 
 
 def _write_failure(recorded: Recording, error: str) -> None:
     if not recorded.is_complete:
-        with suppress(OSError):  # a full disk: the run.json of before says that it is unfinished
+        with suppress(OSError):  # the run.json of before says that it is unfinished
             recorded.write(error)

@@ -109,7 +109,7 @@ class RunFolder:
     def refuse_taken(self) -> None:
         """Raise CaptureError where a run of this name is there."""
         try:
-            is_taken = self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir()))
+            is_taken = self._is_taken()
         except OSError as error:
             raise self._cannot_be_made(error) from error
         if is_taken:
@@ -117,10 +117,40 @@ class RunFolder:
                 f"{self.path}: a run of this name is there; choose another --run, or --replace it"
             )
 
+    def refuse_irreplaceable(self) -> None:
+        """Raise CaptureError where something other than a run that can be removed is there."""
+        try:
+            if self.path.is_symlink():
+                what = "a symbolic link, which --replace leaves alone"
+            elif not self._is_taken() or self.run_json.is_file():
+                return
+            else:
+                what = "not a run that tracekit recorded, so that --replace leaves it alone"
+        except OSError as error:
+            raise self._cannot_be_removed(error) from error
+        raise CaptureError(f"{self.path}: {what}; choose another --run, or remove it yourself")
+
     def remove(self) -> None:
-        """Remove a run that was recorded here; anything else stays."""
-        if self.run_json.is_file():
-            shutil.rmtree(self.path)
+        """Remove a run that was recorded here; anything else stays.
+
+        Raises:
+            CaptureError: it cannot be removed.
+        """
+        self.refuse_irreplaceable()
+        try:
+            if self.run_json.is_file():
+                shutil.rmtree(self.path)
+        except OSError as error:
+            raise self._cannot_be_removed(error) from error
+
+    def _cannot_be_removed(self, error: OSError) -> CaptureError:
+        return CaptureError(
+            f"{error.filename or self.path}: cannot be removed: {error.strerror}; "
+            "check its rights, or choose another --run"
+        )
+
+    def _is_taken(self) -> bool:
+        return self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir()))
 
     def if_written(self, path: Path) -> str | None:
         """`path` as run.json has it; None where there is no such file."""
@@ -135,8 +165,12 @@ class RunFolder:
         content = {"format": FORMAT, "tracekit_version": __version__, "synthetic": False}
         text = json.dumps({**content, **context, "files": dict(self._files())}, indent=1)
         draft = self.run_json.with_suffix(".tmp")
-        draft.write_text(f"{text}\n", encoding="utf-8")
-        draft.replace(self.run_json)
+        try:
+            draft.write_text(f"{text}\n", encoding="utf-8")
+            draft.replace(self.run_json)
+        except OSError:
+            draft.unlink(missing_ok=True)
+            raise
 
     def drop_empty(self) -> None:
         """Remove the folders that nothing was written to."""

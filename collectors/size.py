@@ -25,9 +25,14 @@ def guessed_bytes(options: ProfileOptions, n_ranks: int) -> int:
     return options.steps * n_ranks * STEP_BYTES * factor
 
 
-def refuse_small_disk(folder: RunFolder, options: ProfileOptions, n_ranks: int, n_runs: int) -> str:
-    """The guess in words; raises CaptureError where the disk has no room for it."""
-    needed = guessed_bytes(options, n_ranks) * n_runs
+def refuse_small_disk(
+    folder: RunFolder, options: ProfileOptions, n_ranks: int | None, n_runs: int
+) -> str:
+    """The guess in words; raises CaptureError where the disk has no room for it.
+
+    `n_ranks` None: as many as nobody knows.
+    """
+    needed = guessed_bytes(options, n_ranks or 1) * n_runs
     free = shutil.disk_usage(folder.path).free
     said = f"{_mb(needed)} MB of traces"
     if free < needed + SPARE_BYTES:
@@ -36,8 +41,9 @@ def refuse_small_disk(folder: RunFolder, options: ProfileOptions, n_ranks: int, 
             "another folder with --out, or take fewer --steps"
         )
     parts = [(n_ranks, "rank"), (options.steps, "step"), (n_runs, "run")]
-    counted = (f"{n} {noun}{'s' if n > 1 else ''}" for n, noun in parts)
-    return f"about {said} to come: {' x '.join(counted)}"
+    counted = (f"{n} {noun}{'s' if n > 1 else ''}" for n, noun in parts if n is not None)
+    each = "" if n_ranks is not None else " of each rank"
+    return f"about {said}{each} to come: {' x '.join(counted)}"
 
 
 def _mb(n_bytes: int) -> str:

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from tracekit.collectors.capture import Capture
 from tracekit.collectors.context import run as run_context
 from tracekit.collectors.context.model_config import copy_configs
-from tracekit.collectors.context.nccl_log import nccl_log
+from tracekit.collectors.context.nccl_log import NO_NCCL, nccl_log
 from tracekit.collectors.context.versions import versions_of
 from tracekit.collectors.engine import Engine, Launch
 from tracekit.collectors.engines.registry import engine_of_command, engine_of_server
 from tracekit.collectors.engines.torch_run import record_script
 from tracekit.collectors.failures import blamed_on
 from tracekit.collectors.health import refuse_taken_port, wait_until_healthy
+from tracekit.collectors.load.protocol import refuse_unusable_key
 from tracekit.collectors.process.job import Job, running
 from tracekit.collectors.recording import Recording
 from tracekit.collectors.run_folder import RunFolder
@@ -58,6 +59,7 @@ def _capture(
     run = capture.plan.runs[0]
     launch = engine.launch(command, environment, capture.plan.profile, run.folder)
     launch = launch if url is None else replace(launch, url=url)
+    refuse_unusable_key(launch.api_key)
     if launch.url is not None:
         refuse_taken_port(launch.url)
     to_start = {**environment, **launch.env}
@@ -65,7 +67,7 @@ def _capture(
     to_start |= _nccl_log(capture, to_start, run.folder, versions)
     context = run_context.of_command(engine.name, command, launch, to_start, known)
     with capture.recording(run, {**context, "versions": versions}, known) as recorded:
-        capture.tell_size(launch.n_ranks or 1)
+        capture.tell_size(launch.n_ranks)
         if launch.url is None:
             record_script(launch, to_start, recorded, capture.report, capture.signals)
         else:
@@ -82,7 +84,8 @@ def _nccl_log(
     if not capture.plan.profile.nccl_log:
         return {}
     log = nccl_log(environment, folder.nccl, version=str(versions.get("nccl") or ""))
-    for note in log.notes:
+    has_none = "torch" in versions and not (versions.get("nccl") or versions.get("hip"))
+    for note in (NO_NCCL,) if has_none else log.notes:
         capture.report.note(note)
     return log.env
 
@@ -102,7 +105,9 @@ class _Started:
         """Start it, record, end it."""
         capture, log = self.capture, self.first.folder.server_log
         with (
-            running(self.launch.command, self.environment, log, capture.signals) as server,
+            running(
+                self.launch.command, self.environment, log, capture.signals, capture.report
+            ) as server,
             capture.memory_watched(server.kill),
             blamed_on(server, capture.report),
         ):

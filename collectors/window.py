@@ -24,6 +24,8 @@ from tracekit.errors import CaptureError
 GIVE_UP_S = 5.0
 """Time to stop the profiler when the capture is given up: the server goes on without us."""
 
+_TOKENS = b":generation_tokens_total{"
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -72,6 +74,15 @@ class WindowRun:
         self.recorded.add_window({**window, "is_profiled": False})
         if window["metrics_before"] is None:
             self.report.note("no counters: /metrics is not there; SGLang has --enable-metrics")
+        self._tell_unreached(window["n_requests_at_once"])
+
+    def _tell_unreached(self, reached: object) -> None:
+        if isinstance(reached, int) and reached < self.concurrency:
+            self.report.note(
+                f"concurrency: {self.concurrency} was asked for, at most {reached} "
+                f"{'request was' if reached == 1 else 'requests were'} on the way at a time; "
+                "take more --requests, or a longer --output-len"
+            )
 
     def profiled(self, name: str, options: ProfileOptions) -> None:
         """Run the load under the profiler and bring its traces into the run folder."""
@@ -105,6 +116,8 @@ class WindowRun:
             yield
         except KeyboardInterrupt:
             if not self.target.trace_dir.is_ours:
+                with suppress(OSError):  # the terminal may be closed
+                    self.report.note(f"stopping: the server's profiler, {GIVE_UP_S:.0f} s at most")
                 self.target.client.timeout = httpx.Timeout(GIVE_UP_S)
                 with suppress(httpx.HTTPError):
                     self.target.engine.stop_profile(self.target.client)
@@ -127,6 +140,8 @@ class WindowRun:
         with gpus_sampled(samples, self.report, self.signals):
             summary = self._run_load(name)
         after = self._save_metrics(self.folder.metrics(name, "after"))
+        if summary.n_requests is None and before and after:
+            self._refuse_idle(name)
         return {
             "name": name,
             "concurrency": self.concurrency,
@@ -134,12 +149,24 @@ class WindowRun:
             "dur_ns": summary.dur_ns,
             "n_requests": summary.n_requests,
             "n_emitted_tokens": summary.n_tokens,
+            "n_requests_at_once": summary.n_at_once,
             "metrics_before": before,
             "metrics_after": after,
             "log": self._log_part(from_byte),
             "load": self.folder.if_written(self.folder.load_rows(name)),
             "gpu_samples": self.folder.if_written(samples),
         }
+
+    def _refuse_idle(self, name: str) -> None:
+        """A load command that sends nothing, or elsewhere, leaves nothing to profile."""
+        before, after = (
+            _generated(self.folder.metrics(name, moment)) for moment in ("before", "after")
+        )
+        if before and before == after:
+            raise CaptureError(
+                f"load: the server generated no token in window {name}; "
+                "make the command of --load send its requests to {url}"
+            )
 
     def _run_load(self, name: str) -> LoadSummary:
         target = self.target
@@ -170,3 +197,8 @@ class WindowRun:
             return None
         path = self.folder.relative(self.folder.server_log)
         return {"path": path, "from_byte": from_byte, "to_byte": self._log_size()}
+
+
+def _generated(metrics: Path) -> list[bytes]:
+    """The lines of /metrics that change with every token, as they are."""
+    return [line for line in metrics.read_bytes().splitlines() if _TOKENS in line]

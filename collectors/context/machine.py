@@ -14,7 +14,7 @@ import platform
 import socket
 from pathlib import Path
 
-from tracekit.collectors.context.memory import memory_rooms
+from tracekit.collectors.context.memory import AVAILABLE, memory_rooms
 from tracekit.collectors.context.system_file import text_of
 from tracekit.collectors.process.tool import Answer, ask
 
@@ -52,7 +52,7 @@ def machine(folder: Path | None = None, cwd: Path | None = None) -> dict[str, ob
         "os": _os_name(),
         "kernel": platform.release(),
         "cpu": cpu(),
-        "memory": {room.source: room.total_bytes for room in memory_rooms()},
+        "memory": memory(),
         "clock_source": clock_source(),
         "gpus": _rows(answers.get("nvidia-smi.csv")),
         "git": _git(cwd or Path()),
@@ -62,6 +62,17 @@ def machine(folder: Path | None = None, cwd: Path | None = None) -> dict[str, ob
             if answer.problem and answer.is_found
         ],
     }
+
+
+def memory() -> dict[str, int]:
+    """MemTotal, MemAvailable, and the limits of our control groups by their files."""
+    sizes: dict[str, int] = {}
+    for room in memory_rooms():
+        if room.source == AVAILABLE:
+            sizes |= {"MemTotal": room.total_bytes, AVAILABLE: room.left_bytes}
+        else:
+            sizes[room.source] = room.total_bytes
+    return sizes
 
 
 def clock_source() -> str | None:

@@ -9,6 +9,9 @@ from typing import Self
 
 from tracekit.collectors.context.system_file import text_of
 
+AVAILABLE = "MemAvailable"
+"""Source of what the whole machine has left."""
+
 POLL_S = 0.5
 _GB = 1e9
 
@@ -43,8 +46,8 @@ def memory_rooms(root: Path = Path("/")) -> list[MemoryRoom]:
     Source: Documentation/admin-guide of Linux: cgroup-v2.rst, cgroup-v1/memory.rst.
     """
     info = _fields(root / "proc/meminfo")
-    total, left = info.get("MemTotal:"), info.get("MemAvailable:")
-    host = [MemoryRoom("MemAvailable", total * 1024, left * 1024)] if total and left else []
+    total, left = info.get("MemTotal:"), info.get(f"{AVAILABLE}:")
+    host = [MemoryRoom(AVAILABLE, total * 1024, left * 1024)] if total and left else []
     return [*host, *_groups(root)]
 
 

@@ -17,6 +17,10 @@ TIMESTAMPS = {
 }
 """Time of each line's enqueueing on the CPU, in the zone it names; older than 2.26 ignore it."""
 
+NO_NCCL = (
+    "NCCL log on, but there is no NCCL in the Python of the command: "
+    "nothing will be logged unless another library brings it"
+)
 NOTE = (
     "NCCL log on: each collective call writes a line, which takes time; "
     "take latencies from a run without --nccl-log"

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from tracekit.collectors.engine import Launch, ServerFacts
 from tracekit.collectors.secrets import Known, redacted_arguments, redacted_environment
-from tracekit.readers.serve_command import setup_of_command
+from tracekit.readers.serve_command import Setup, setup_of_command
 
 
 def of_command(
@@ -23,7 +23,7 @@ def of_command(
     return {
         "engine": {"name": engine},
         "model": setup.model,
-        "tensor_parallel": setup.tensor_parallel,
+        "tensor_parallel": setup.tensor_parallel or _default_width(setup, launch),
         "speculative": drafting if setup.speculative_method else None,
         "command": redacted_arguments(launch.command, known),
         "environment": redacted_environment(environment, known),
@@ -40,3 +40,8 @@ def of_server(engine: str, facts: ServerFacts) -> dict[str, object]:
     if facts.model:
         told["model"] = facts.model
     return told
+
+
+def _default_width(setup: Setup, launch: Launch) -> int | None:
+    """A server is one wide where its whole command says nothing else."""
+    return 1 if setup.engine and launch.n_ranks is not None else None

@@ -8,7 +8,7 @@ import httpx
 from tracekit.collectors.context.interpreter import interpreter_of
 from tracekit.collectors.engine import Launch, ServerFacts
 from tracekit.collectors.engines.served import place_of, size, url_of
-from tracekit.collectors.options import ProfileOptions
+from tracekit.collectors.options import NotTakenError, ProfileOptions
 from tracekit.collectors.run_folder import RunFolder
 from tracekit.errors import CaptureError
 from tracekit.readers.serve_command import options_of
@@ -28,6 +28,7 @@ class Sglang:
 
     name = "sglang"
     how_to_profile = "SGLang can always be profiled: is this its address, and the right API key?"
+    taken_while_running = frozenset({"max_steps", "shapes", "stacks", "memory"})
 
     def is_started_by(self, command: Sequence[str]) -> bool:
         """Whether one of the words starts an SGLang server."""
@@ -47,6 +48,8 @@ class Sglang:
                 f"{command[0]}: no SGLang server in this command; "
                 "write python -m sglang.launch_server --model-path MODEL after --"
             )
+        if options.delay_steps:
+            raise NotTakenError("--delay: SGLang's profiler takes none; leave it out")
         given = options_of(command[place + 1 :])
         if "admin-api-key" in given:
             raise CaptureError(

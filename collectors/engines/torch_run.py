@@ -82,7 +82,7 @@ def record_script(
     with _notes(recorded) as notes, ExitStack() as stack:
         stack.enter_context(gpus_sampled(folder.gpu_samples(PROFILED), report, signals))
         script = stack.enter_context(
-            running(launch.command, environment, folder.script_log, signals)
+            running(launch.command, environment, folder.script_log, signals, report)
         )
         script.grace_s = WRITING_GRACE_S
         report.stage(f"{folder.name}: the script runs")

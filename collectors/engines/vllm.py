@@ -35,6 +35,7 @@ class Vllm:
         '"torch_profiler_with_stack":false}\', '
         "before vLLM 0.13 with VLLM_TORCH_PROFILER_DIR=DIR"
     )
+    taken_while_running: frozenset[str] = frozenset()
 
     def is_started_by(self, command: Sequence[str]) -> bool:
         """Whether one of the words starts a vLLM server."""

@@ -12,6 +12,7 @@ from typing import IO, cast
 from tracekit.collectors.process.masked_log import MaskedLog
 from tracekit.collectors.process.signals import Signals
 from tracekit.collectors.process.table import Process, family
+from tracekit.collectors.report import Report
 from tracekit.collectors.secrets import known_secrets
 from tracekit.errors import CaptureError
 
@@ -31,7 +32,7 @@ _TAIL_BYTES = 64 * 1024
 class Job:
     """A command that runs, with all it starts; `log` has what it writes to stdout and stderr.
 
-    `grace_s` is the time it has to end when it is told to.
+    `command` is its program, `grace_s` the time it has to end when it is told to.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Job:
         Raises:
             CaptureError: there is no such program.
         """
+        self.command = command[0]
         self.grace_s = GRACE_S
         self._popen = _start(command, environment, origin)
         self._family: frozenset[Process] = frozenset()
@@ -110,7 +112,11 @@ class Job:
 
 @contextmanager
 def running(
-    command: Sequence[str], environment: Mapping[str, str], path: Path, signals: Signals
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    path: Path,
+    signals: Signals,
+    report: Report,
 ) -> Iterator[Job]:
     """Start a command; at the end, however it comes, nothing of it is left.
 
@@ -126,8 +132,21 @@ def running(
             with signals.allowed():
                 yield job
         finally:
-            job.stop(lambda: signals.is_urgent)
+            try:
+                _tell_wait(job, signals, report)
+            finally:
+                job.stop(lambda: signals.is_urgent)
     log.refuse_incomplete()
+
+
+def _tell_wait(job: Job, signals: Signals, report: Report) -> None:
+    """After a signal; a terminal that was closed hears nothing any more."""
+    if signals.received and not signals.is_urgent and job.exit_code is None:
+        with suppress(OSError):
+            report.note(
+                f"stopping: {job.command} has {job.grace_s:.0f} s to end by itself; "
+                "Ctrl-C again ends it at once"
+            )
 
 
 def _start(

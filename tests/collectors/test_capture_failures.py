@@ -50,13 +50,20 @@ CASES = {
     "dies-under-the-profiler": Case(
         "die-at-step=15", ("^server: exited with 1",), server=TWO_RANKS, shown="out of memory"
     ),
-    "worker-dies": Case("worker-dies-at-step=15", ("^(server|load)",), server=TWO_RANKS),
+    "worker-dies": Case(
+        "worker-dies-at-step=15",
+        ("^(server|load)",),
+        server=TWO_RANKS,
+        shown="Worker proc VllmWorker-0 died unexpectedly",
+    ),
     "all-requests-fail": Case("request-500=0", ("^load", "EngineCore encountered an issue")),
     "a-later-request-fails": Case("request-500=2", ("^load", "EngineCore encountered an issue")),
     "stream-breaks": Case("stream-error=1", ("^load", "EngineCore encountered an issue")),
     "output-too-long": Case("", ("^load", "maximum context"), server=("--max-model-len", "4")),
     "load-command-fails": Case("", ("^load",), ("--load", "false")),
-    "load-command-is-missing": Case("", ("no-such-program",), ("--load", "no-such-program")),
+    "load-command-sends-nothing": Case(
+        "", ("^load: the server generated no token", "{url}"), ("--load", "true")
+    ),
     "load-command-is-killed": Case("", ("^load",), ("--load", "sh -c 'kill -9 $$'")),
 }
 
@@ -89,6 +96,7 @@ def test_it_is_told_in_one_line_and_nothing_is_left(ended, name):
     assert CASES[name].shown in end.err
     assert end.said["status"] == "failed"
     assert end.said["error"] == end.line
+    assert "above" not in end.line
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ class Case:
     has_profiler: bool = True
     signals: tuple = ()
     before: str | None = None
+    options: tuple = ()
 
 
 CASES = {
@@ -35,8 +36,15 @@ CASES = {
     "profiler-runs-already": Case("", ("409", "POST /stop_profile"), before="/start_profile"),
     "SIGINT": Case("step-ms=40", signals=(SIGINT,)),
     "SIGTERMs": Case("step-ms=40", signals=(SIGTERM,) * 3),
+    "shapes": Case("", ("^--shapes: a server of vllm",), options=("--shapes",)),
+    "stacks": Case("", ("^--stacks: ",), options=("--stacks",)),
+    "allocations": Case("", ("^--allocations: ",), options=("--allocations",)),
+    "nccl-log": Case("", ("^--nccl-log: ",), options=("--nccl-log",)),
+    "delay": Case("", ("^--delay: ",), options=("--delay", 3)),
     "complete": Case(),
 }
+CODES = dict.fromkeys(("shapes", "stacks", "allocations", "nccl-log", "delay"), 2)
+"""Exit codes other than 1."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +85,8 @@ def status(url, data=None):
         return error.status
 
 
-def attach(folder, url, trace_dir):
-    words = ("--run", RUN, "--out", "runs", "--db", "t.duckdb", "--steps", 6)
+def attach(folder, url, trace_dir, *options):
+    words = ("--run", RUN, "--out", "runs", "--db", "t.duckdb", "--steps", 6, *options)
     return Capture(folder, (*words, "--url", url, "--trace-dir", trace_dir))
 
 
@@ -94,7 +102,7 @@ def results(request, vllm, tmp_path_factory):
         with serving(script, folder, case) as (url, process):
             if case.before:
                 status(f"{url}{case.before}", b"")
-            running = attach(folder, url, case.trace_dir)
+            running = attach(folder, url, case.trace_dir, *case.options)
             if case.signals:
                 _read_until(process, b"Profiler started")
             for number in case.signals:
@@ -109,7 +117,7 @@ def results(request, vllm, tmp_path_factory):
 
 @pytest.mark.parametrize("name", [name for name in CASES if CASES[name].told])
 def test_it_is_told_in_one_line(results, name):
-    results(name).end.check(*CASES[name].told)
+    results(name).end.check(*CASES[name].told, code=CODES.get(name, 1))
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERMs"])
@@ -123,6 +131,7 @@ def test_a_capture_of_a_running_server_is_complete(results, name):
     end = results(name).end
     assert (end.code, end.left) == (0, []), end.err
     assert end.said["status"] == "complete"
+    assert end.said["options"] == {"steps": 6, "scopes": False}
     assert len(list((end.run / "traces").glob("rank0.*.gz"))) == 1
     assert len(list((end.run.parent.parent / "traces").glob("rank0.*.gz"))) == 2
 
@@ -137,3 +146,18 @@ def test_the_server_is_left_running_and_its_profiler_as_it_was(results, name):
 def test_where_nothing_listens(tmp_path):
     url = f"http://127.0.0.1:{free_port()}"
     attach(tmp_path, url, tmp_path).ended().check(url, "--url")
+
+
+@pytest.mark.parametrize("url", ["http://a..b:9", f"http://{'h' * 300}:9", "http://h:99999"])
+def test_a_url_that_no_server_can_have(tmp_path, url):
+    end = attach(tmp_path, url, tmp_path).ended()
+    assert end.code in (1, 2)
+    assert "Traceback" not in end.err
+    assert "HOST:PORT" in end.err or "host and port" in end.err
+
+
+def test_a_key_that_no_header_can_carry(tmp_path):
+    url = f"http://127.0.0.1:{free_port()}"
+    end = attach(tmp_path, url, tmp_path, "--api-key", "k\u00e9y-planted").ended()
+    end.check("^API key: not printable ASCII")
+    assert "planted" not in end.err

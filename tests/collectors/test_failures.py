@@ -85,6 +85,31 @@ def test_an_error_far_above_the_end_is_shown_with_the_last_lines():
     assert len(notes.lines) == 14
 
 
+WORKER_DIED = "(EngineCore pid=7) ERROR 07-12 10:00:00 [e.py:9] Worker proc VllmWorker-0 died"
+
+
+def test_the_engines_own_error_line_is_shown_and_is_the_cause():
+    notes = Notes()
+    lines = [
+        "INFO 07-12 10:00:00 [x.py:1] ERROR handling is on",
+        "ERROR 07-12 10:00:00 [e.py:9] Traceback (most recent call last):",
+        "ERROR 07-12 10:00:00 [e.py:9]   File y",
+        WORKER_DIED,
+        *["INFO"] * 30,
+    ]
+    said = told(blamed_on(Ended(lines), notes), CaptureError("load: failed; look"))
+    assert notes.lines[:2] == [WORKER_DIED, "..."]
+    assert said == f"server: exited with 1: {WORKER_DIED}; all it said is in server.log"
+
+
+def test_the_engines_own_error_line_is_shown_of_a_server_that_goes_on(monkeypatch):
+    monkeypatch.setattr("tracekit.collectors.failures.ENDING_S", 0)
+    notes, server = Notes(), Ended([WORKER_DIED, "INFO"])
+    server.exit_code = None
+    said = told(blamed_on(server, notes), CaptureError("load: failed; look"))
+    assert (said, notes.lines) == ("load: failed; look", [WORKER_DIED])
+
+
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
 def test_a_full_disk_is_told_whatever_failed_first(tmp_path, number):
     said = told(explained(tmp_path, KNOWN), OSError(number, "full", "x"))

@@ -1,6 +1,7 @@
 """Variables for NCCL's log, and what the user had set before."""
 
 import pytest
+from capturing import capture
 
 from tracekit.collectors.context.nccl_log import NOTE, nccl_log
 
@@ -51,3 +52,9 @@ def test_a_folder_with_percent_signs_is_taken_literally(tmp_path):
 def test_a_version_without_timestamps_is_told(tmp_path, version, is_told):
     notes = nccl_log({}, tmp_path, version).notes
     assert any("no timestamps" in note for note in notes) == is_told
+
+
+def test_that_there_is_no_nccl_is_told(vllm, tmp_path):
+    end = capture(tmp_path, vllm(), "--nccl-log").ended()
+    assert end.code == 0, end.err
+    assert "there is no NCCL" in end.err

@@ -42,8 +42,15 @@ def pids_of(server):
     return [int(word) for word in words[1:]]
 
 
+class Notes(list):
+    note = list.append
+
+
+NOTES = Notes()
+
+
 def start(tmp_path, signals, code=FAMILY):
-    return running([sys.executable, "-c", code], os.environ, tmp_path / "log", signals)
+    return running([sys.executable, "-c", code], os.environ, tmp_path / "log", signals, NOTES)
 
 
 def test_children_deaf_to_sigterm_or_in_sessions_of_their_own_are_ended(tmp_path):
@@ -87,7 +94,7 @@ def test_the_log_has_both_outputs_and_its_last_lines_are_told(tmp_path):
 
 
 def test_a_command_that_is_not_there_is_told(tmp_path):
-    missing = running(["no-such-program"], os.environ, tmp_path / "log", Signals())
+    missing = running(["no-such-program"], os.environ, tmp_path / "log", Signals(), NOTES)
     with pytest.raises(CaptureError, match="no-such-program: cannot be started: No such"), missing:
         pass
 
@@ -107,6 +114,7 @@ def test_a_signal_ends_the_body_and_then_the_server(tmp_path, number, code):
         body()
     restore()
     assert interrupted.value.exit_code == code
+    assert "s to end by itself; Ctrl-C again ends it at once" in NOTES[-1]
     assert len(ended) == 3
     assert not any(map(is_alive, ended))
 

@@ -136,6 +136,8 @@ def test_a_disk_without_room_for_the_traces_is_refused(tmp_path):
     folder = RunFolder(tmp_path)
     told = refuse_small_disk(folder, ProfileOptions(steps=10), 2, 1)
     assert told == "about 4 MB of traces to come: 2 ranks x 10 steps x 1 run"
+    told = refuse_small_disk(folder, ProfileOptions(steps=10), None, 1)
+    assert told == "about 2 MB of traces of each rank to come: 10 steps x 1 run"
     with pytest.raises(CaptureError, match="MB free, and about"):
         refuse_small_disk(folder, ProfileOptions(steps=10**12, stacks=True), 8, 3)
 
@@ -157,3 +159,17 @@ def test_files_are_told_by_their_kind_not_their_folder(tmp_path):
             path.write_text("x")
         recorded.finish()
     assert said(folder)["files"] == kinds
+
+
+def test_a_run_that_cannot_be_removed_is_told(tmp_path, monkeypatch):
+    """Root may remove anything, so that the system's answer is put in its mouth."""
+    folder = RunFolder(tmp_path / "r")
+    folder.create()
+    folder.write({})
+
+    def refused(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("shutil.rmtree", refused)
+    with pytest.raises(CaptureError, match="cannot be removed: Permission denied; check"):
+        folder.remove()
