@@ -76,7 +76,7 @@ def test_a_run_name_taken_in_the_database_is_told_before_the_server_starts(vllm,
     assert not ended.run.exists()
 
 
-@pytest.mark.parametrize("name", ["a/b", "..", "", "-x", "a\nb", "x" * 300])
+@pytest.mark.parametrize("name", ["a/b", "..", "", "-x", "+x", "a\nb", "x" * 300])
 def test_a_run_name_that_is_no_folder_name(vllm, tmp_path, name):
     ended = capture(tmp_path, vllm(), f"--run={name}").ended()
     assert ended.code in (1, 2)
@@ -102,6 +102,75 @@ def test_the_server_gets_the_environment_and_folder_of_the_user(vllm, tmp_path):
     path = f"{vllm().parent}{os.pathsep}{os.environ['PATH']}"
     ended = capture(tmp_path, "vllm", env={"PATH": path}).ended()
     assert ended.code == 0, ended.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--trace-dir", "."],
+        ["--url", "http://127.0.0.1:9", "--trace-dir", "."],
+        ["--api-key", "k"],
+        ["--load", "true", "--prompts", "f"],
+        ["--load", "true", "--input-len", 3],
+        ["--load", "true", "--requests", 3],
+        ["--prompts", "f", "--seed", 3],
+        ["--engine", "torch", "--concurrency", 4],
+        ["--engine", "torch", "--load", "true"],
+    ],
+    ids=str,
+)
+def test_options_that_would_be_ignored(tmp_path, words):
+    end = capture(tmp_path, "no-such-program", *words).ended()
+    assert end.code == 2
+    assert "does nothing" in end.err
+    assert words[-2] in end.err
+    assert not end.run.exists()
+
+
+def test_a_key_in_the_environment_is_no_mistake(vllm, tmp_path):
+    end = capture(tmp_path, vllm(), "--load", "no-such-program", env={"VLLM_API_KEY": "k"}).ended()
+    end.check("^--load: no-such-program: no such program", "PATH")
+    assert not end.run.exists()
+
+
+@pytest.mark.parametrize("option", ["--start-timeout", "--stop-timeout"])
+@pytest.mark.parametrize("value", ["nan", "inf", "0"])
+def test_a_patience_that_is_no_time(tmp_path, option, value):
+    end = capture(tmp_path, "no-such-program", option, value).ended()
+    assert end.code == 2, end.err
+    assert option in end.err
+
+
+@pytest.mark.parametrize("given", ["option", "environment"])
+def test_a_key_that_no_header_can_carry(vllm, tmp_path, given):
+    key = "pl\u00e4nted"
+    server, env = (["--api-key", key], {}) if given == "option" else ([], {"VLLM_API_KEY": key})
+    end = capture(tmp_path, vllm(), server=server, env=env).ended()
+    end.check("^API key: not printable ASCII")
+    assert key not in end.err
+
+
+@pytest.mark.parametrize("host", ["a..b", "h" * 300])
+def test_a_host_that_no_server_can_have(vllm, tmp_path, host):
+    capture(tmp_path, vllm(), server=["--host", host]).ended().check("host and port")
+
+
+def test_only_a_run_is_replaced(vllm, tmp_path):
+    other = tmp_path / "runs" / RUN / "thesis.txt"
+    other.parent.mkdir(parents=True)
+    other.write_text("")
+    capture(tmp_path, vllm(), "--replace").ended().check("not a run that tracekit recorded")
+    assert other.exists()
+
+
+def test_a_link_to_a_run_is_not_replaced(vllm, tmp_path):
+    target = tmp_path / "elsewhere" / "run.json"
+    target.parent.mkdir()
+    target.write_text("{}")
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / RUN).symlink_to(target.parent)
+    capture(tmp_path, vllm(), "--replace").ended().check("symbolic link", "--run")
+    assert target.exists()
 
 
 def _wait_for(url):

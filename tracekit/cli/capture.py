@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from tracekit.cli import capture_options, capture_page, options
 from tracekit.cli.stages import Stages
@@ -38,6 +39,7 @@ def command(ctx: click.Context, /, **given: object) -> None:
 
     asked = SimpleNamespace(**given)
     _refuse_usage(asked)
+    _refuse_ignored(ctx, asked)
     runs = _runs(asked)
     if not asked.replace:
         _refuse_taken(asked.db, runs)
@@ -63,6 +65,31 @@ def _refuse_usage(asked: SimpleNamespace) -> None:
         raise click.UsageError("Missing the command to start, after --; or --url of a server.")
     if asked.url and not asked.command and not asked.trace_dir:
         raise click.UsageError("--url needs --trace-dir: the folder where its traces appear.")
+
+
+_OF_LOAD = ("prompts", "input_len", "output_len", "requests", "api", "seed")
+_OF_ATTACHED = ("trace_dir", "api_key")
+_OF_SERVER = ("url", "concurrency", "load", "warmups", "start_timeout", "stop_timeout", "no_scopes")
+
+
+def _refuse_ignored(ctx: click.Context, asked: SimpleNamespace) -> None:
+    """An option that others make void is a mistake, which its user has to know of."""
+    given = {
+        parameter.name: parameter.opts[0]
+        for parameter in ctx.command.params
+        if parameter.name
+        and ctx.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
+    }
+    for is_on, void, why in (
+        (bool(asked.command), _OF_ATTACHED, "where a COMMAND is given: it is for --url alone"),
+        (not asked.command, ("start_timeout",), "for a server that runs already"),
+        (asked.load is not None, _OF_LOAD, "with --load: the command decides that"),
+        (asked.prompts is not None, ("input_len", "seed"), "with --prompts: the file decides that"),
+        (asked.engine == "torch", (*_OF_SERVER, *_OF_LOAD), "for a script: it serves nothing"),
+    ):
+        for name in void:
+            if is_on and name in given:
+                raise click.UsageError(f"{given[name]} does nothing {why}. Leave it out.")
 
 
 def _runs(asked: SimpleNamespace) -> "tuple[Run, ...]":

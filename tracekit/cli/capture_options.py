@@ -1,5 +1,6 @@
 """The options of `tracekit capture`."""
 
+import math
 import os
 import re
 from urllib.parse import urlsplit
@@ -20,7 +21,9 @@ NAME_BYTES = 200
 def _name(ctx: click.Context, parameter: click.Parameter, value: str) -> str:
     """One that a folder can have."""
     if not NAME.fullmatch(value):
-        raise click.BadParameter(f"{value!r}: take letters, digits and . , + @ = -")
+        raise click.BadParameter(
+            f"{value!r}: begin with a letter, digit or _, go on with these and . , + @ = -"
+        )
     if len(os.fsencode(value)) > NAME_BYTES:
         raise click.BadParameter(f"{value[:20]!r}...: take {NAME_BYTES} bytes at most")
     return value
@@ -47,6 +50,13 @@ def _numbers(ctx: click.Context, parameter: click.Parameter, value: str) -> tupl
     if len(numbers) < len(words) or 0 in numbers or len(set(numbers)) < len(numbers):
         raise click.BadParameter(f"{value!r}: write numbers, such as 1,4,16")
     return numbers
+
+
+def _seconds(ctx: click.Context, parameter: click.Parameter, value: float) -> float:
+    """A range lets nan and inf through."""
+    if not math.isfinite(value):
+        raise click.BadParameter(f"{value}: write a number of seconds")
+    return value
 
 
 _OPTIONS = (
@@ -159,6 +169,7 @@ _OPTIONS = (
     click.option(
         "--start-timeout",
         type=SECONDS,
+        callback=_seconds,
         default=1800.0,
         show_default=True,
         metavar="S",
@@ -167,6 +178,7 @@ _OPTIONS = (
     click.option(
         "--stop-timeout",
         type=SECONDS,
+        callback=_seconds,
         default=1800.0,
         show_default=True,
         metavar="S",

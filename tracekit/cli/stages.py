@@ -1,4 +1,4 @@
-"""Progress of long work on stderr: a line that changes on a terminal, notes alone in a pipe."""
+"""Progress of long work on stderr: a line that changes on a terminal, one for each stage in a pipe."""
 
 import sys
 from typing import TYPE_CHECKING
@@ -25,6 +25,8 @@ class Stages:
             self._bars = _bars()
             self._bars.start()
             self._bars.add_task(table.visible(text), total=None, detail="")
+        else:
+            output.note(text)
 
     def detail(self, text: str) -> None:
         """News of the stage; only the latest is seen."""

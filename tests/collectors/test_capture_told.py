@@ -1,0 +1,43 @@
+"""What a capture tells: on stderr while it runs, in run.json for a later reader."""
+
+from capturing import capture
+
+
+def test_each_stage_is_a_line_where_there_is_no_terminal(vllm, tmp_path):
+    end = capture(tmp_path, vllm()).ended()
+    assert end.code == 0, end.err
+    stages = ["starting the server", "r: warming up", "r: load without profiler"]
+    lines = [line for line in end.err.splitlines() if line in stages]
+    assert lines == stages
+
+
+def test_run_json_has_the_load(vllm, tmp_path):
+    end = capture(tmp_path, vllm(), "--input-len", 9, "--seed", 3, "--requests", 2).ended()
+    assert end.said["load"] == {
+        "kind": "built-in",
+        "api": "completions",
+        "prompts": {"input_len": 9, "seed": 3},
+        "output_len": 6,
+        "requests": 2,
+        "ignore_eos": True,
+        "warmups": 1,
+    }
+    assert end.said["tensor_parallel"] == 1
+
+
+def test_run_json_has_the_command_of_a_load_without_its_secrets(vllm, tmp_path):
+    end = capture(tmp_path, vllm(), "--load", "true --key planted", "--warmups", 0).ended()
+    assert end.said["load"] == {
+        "kind": "command",
+        "command": ["true", "--key", "***"],
+        "warmups": 0,
+    }
+
+
+def test_a_concurrency_that_was_not_reached_is_told_once(vllm, tmp_path):
+    end = capture(tmp_path, vllm(), "--concurrency", 4, "--requests", 1).ended()
+    assert end.code == 0, end.err
+    told = [line for line in end.err.splitlines() if line.startswith("concurrency: ")]
+    assert len(told) == 1
+    assert "4 was asked for, at most 1 request was on the way" in told[0]
+    assert [window["n_requests_at_once"] for window in end.said["windows"]] == [1, 1]
