@@ -15,6 +15,7 @@ from tracekit.collectors.engines.vllm_profiler import (
     has_config,
     profiler_config,
     profiler_variables,
+    refuse_untaken,
     without_profiler_config,
 )
 from tracekit.collectors.engines.vllm_scopes import scopes_environment
@@ -58,6 +59,7 @@ class Vllm:
         variables = {**environment, **_assigned(command[:place])}
         python = interpreter_of(command, place, environment)
         installed = installed_vllm(python, environment)
+        refuse_untaken(installed, options)
         scopes = scopes_environment(environment) if options.scopes else {}
         arguments, user = without_profiler_config(command[place + 1 :])
         switches = _switches(installed, options, folder, user)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tracekit.collectors.engines.vllm_installed import InstalledVllm
-from tracekit.collectors.options import ProfileOptions
+from tracekit.collectors.options import FLAGS, NotTakenError, ProfileOptions
 from tracekit.errors import CaptureError
 
 OPTION = "--profiler-config"
@@ -59,6 +59,27 @@ def profiler_variables(
         "VLLM_RPC_TIMEOUT": "1800000",  # ms; to 0.8.5 stopping the profiler had 10 s by default
     }
     return {name: value for name, value in wanted.items() if name in installed.variables}
+
+
+_SWITCHES = {
+    "delay_steps": {"delay_iterations", "VLLM_PROFILER_DELAY_ITERS"},
+    "shapes": {"torch_profiler_record_shapes", "VLLM_TORCH_PROFILER_RECORD_SHAPES"},
+    "memory": {"torch_profiler_with_memory", "VLLM_TORCH_PROFILER_WITH_PROFILE_MEMORY"},
+}
+"""What takes an option; stacks need none: a version without the switch records them."""
+
+
+def refuse_untaken(installed: InstalledVllm, options: ProfileOptions) -> None:
+    """Raise NotTakenError for an option that the installed version has no switch for."""
+    for name, switches in _SWITCHES.items():
+        if getattr(options, name) and not switches & {
+            *installed.profiler_fields,
+            *installed.variables,
+        }:
+            raise NotTakenError(
+                f"{FLAGS[name]}: the profiler of vLLM {installed.version} does not take it; "
+                "leave it out, or take a newer vLLM"
+            )
 
 
 def has_config(installed: InstalledVllm) -> bool:

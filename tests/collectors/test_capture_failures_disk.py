@@ -57,7 +57,10 @@ def ended(request, vllm, tmp_path_factory):
 
 @pytest.mark.parametrize("name", FULL_AT)
 def test_a_disk_that_fills_up_meanwhile(ended, name):
-    ended(name).check("(?i)disk is full|make room|No space left")
+    end = ended(name).check("(?i)disk is full|make room|No space left")
+    assert end.said["error"] == end.line.replace("/kept/", "/runs/")
+    assert not (end.run / "run.tmp").exists()
+    assert not (end.run / ".reserve").exists()
 
 
 @pytest.mark.parametrize("size", ["4k", "100k", "4m"])

@@ -1,5 +1,6 @@
 """Ctrl-C and SIGTERM at every stage of a capture, once and more: one line, nothing left."""
 
+import re
 import time
 from signal import SIGHUP, SIGINT, SIGTERM
 
@@ -87,3 +88,13 @@ def check(end, number):
     assert end.code == 128 + number, end.err
     assert end.line.startswith("capture: stopped by "), end.err
     end.check_ingest()
+
+
+@pytest.mark.parametrize("number", [SIGINT, SIGHUP])
+def test_what_is_waited_for_is_told_and_how_to_end_it(vllm, tmp_path, number):
+    running = capture(tmp_path, vllm(), faults="never-healthy")
+    running.until(lambda c: "Loading" in c.log)
+    running.signal(number)
+    end = running.ended()
+    check(end, number)
+    assert re.search(r"stopping: .*vllm has 10 s to end by itself; Ctrl-C again ends", end.err)

@@ -31,7 +31,7 @@ def printed(folder):
 
 
 def test_words_are_split_as_by_a_shell_but_no_shell_runs():
-    assert load_command("a 'b c' $HOME;d").command == ("a", "b c", "$HOME;d")
+    assert load_command("echo 'b c' $HOME;d").command == ("echo", "b c", "$HOME;d")
 
 
 @pytest.mark.parametrize(("text", "message"), [(" ", "no command"), ("a 'b", "quot")])
@@ -150,3 +150,8 @@ def test_a_stop_ends_the_command_and_its_children(tmp_path, manner, monkeypatch)
 def test_a_child_that_outlives_the_command_is_ended(tmp_path):
     python(PARENT, "brief").run(window(tmp_path), NEVER)
     assert not is_alive(int(printed(tmp_path)))
+
+
+def test_a_program_that_is_not_there_is_refused():
+    with pytest.raises(CaptureError, match="^--load: no-such-program: no such program; "):
+        load_command("no-such-program --url {url}")

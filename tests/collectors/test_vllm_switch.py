@@ -10,6 +10,7 @@ from tracekit.collectors.engines.vllm_installed import InstalledVllm
 from tracekit.collectors.engines.vllm_profiler import (
     profiler_config,
     profiler_variables,
+    refuse_untaken,
     without_profiler_config,
 )
 from tracekit.collectors.options import ProfileOptions
@@ -118,3 +119,17 @@ def test_scheduling_ahead_is_told_by_itself():
     with httpx.Client(transport=transport, base_url="http://127.0.0.1:1") as client:
         facts = Vllm().describe(client)
     assert facts.server_args == {"async_scheduling": False, **answers["/server_info"]}
+
+
+@pytest.mark.parametrize(
+    ("options", "flag"),
+    [
+        ({"delay_steps": 1}, "--delay"),
+        ({"shapes": True}, "--shapes"),
+        ({"memory": True}, "--alloc"),
+    ],
+)
+def test_what_a_version_has_no_switch_for_is_refused(options, flag):
+    with pytest.raises(CaptureError, match=f"^{flag}.*: the profiler of vLLM 0.0 does not take it"):
+        refuse_untaken(installed(FIELDS), ProfileOptions(steps=8, **options))
+    refuse_untaken(installed(FIELDS), OPTIONS)

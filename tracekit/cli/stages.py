@@ -1,4 +1,4 @@
-"""Progress of long work on stderr: a line that changes on a terminal, one for each stage in a pipe."""
+"""Progress of long work on stderr: a line that changes on a terminal, in a pipe one for each."""
 
 import sys
 from typing import TYPE_CHECKING
