@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import httpx
@@ -80,13 +80,9 @@ class Capture:
         folder = run.folder
         if self.plan.replaces:
             folder.remove()
-        asked = {
-            "options": asdict(self.plan.profile),
-            "concurrency": run.concurrency,
-        }
         with (
             explained(folder.path, known),
-            recording(folder, {**asked, **context}, known) as recorded,
+            recording(folder, {**context, "concurrency": run.concurrency}, known) as recorded,
             explained(folder.path, known),
         ):
             recorded.add(machine=machine(folder.machine))

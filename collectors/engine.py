@@ -17,7 +17,7 @@ class Launch:
 
     `url` is None where the command serves nothing: a script that profiles itself and ends.
     `n_ranks` is how many ranks write a trace, None where the command does not tell.
-    `python` starts the interpreter that runs the engine.
+    `python` starts the interpreter that runs the engine. `has_scopes`: tracekit's scopes are in it.
     """
 
     command: tuple[str, ...]
@@ -27,6 +27,7 @@ class Launch:
     n_ranks: int | None = None
     python: tuple[str, ...] = ()
     api_key: str | None = field(default=None, repr=False)
+    has_scopes: bool = False
 
 
 @dataclass(frozen=True, slots=True)

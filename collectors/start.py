@@ -3,7 +3,7 @@
 import re
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from tracekit.collectors.capture import Capture
 from tracekit.collectors.context import run as run_context
@@ -66,7 +66,11 @@ def _capture(
     versions = versions_of(launch.python, to_start)
     to_start |= _nccl_log(capture, to_start, run.folder, versions)
     context = run_context.of_command(engine.name, command, launch, to_start, known)
-    with capture.recording(run, {**context, "versions": versions}, known) as recorded:
+    context |= {
+        "versions": versions,
+        "options": {**asdict(capture.plan.profile), "scopes": launch.has_scopes},
+    }
+    with capture.recording(run, context, known) as recorded:
         capture.tell_size(launch.n_ranks)
         if launch.url is None:
             record_script(launch, to_start, recorded, capture.report, capture.signals)

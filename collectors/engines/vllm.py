@@ -71,6 +71,7 @@ class Vllm:
             n_ranks=n_ranks(given),
             python=python,
             api_key=api_key_of(given, variables),
+            has_scopes=options.scopes,
         )
 
     def describe(self, client: httpx.Client) -> ServerFacts:

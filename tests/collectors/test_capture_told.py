@@ -1,6 +1,9 @@
 """What a capture tells: on stderr while it runs, in run.json for a later reader."""
 
-from capturing import capture
+import json
+import sys
+
+from capturing import RUN, Capture, capture
 
 
 def test_each_stage_is_a_line_where_there_is_no_terminal(vllm, tmp_path):
@@ -41,3 +44,25 @@ def test_a_concurrency_that_was_not_reached_is_told_once(vllm, tmp_path):
     assert len(told) == 1
     assert "4 was asked for, at most 1 request was on the way" in told[0]
     assert [window["n_requests_at_once"] for window in end.said["windows"]] == [1, 1]
+
+
+def test_run_json_of_each_run_has_its_own_concurrency(vllm, tmp_path):
+    end = capture(tmp_path, vllm(), "--concurrency", "1,2").ended()
+    assert end.code == 0, end.err
+    for number in (1, 2):
+        said = json.loads((tmp_path / "runs" / f"{RUN}-c{number}" / "run.json").read_text())
+        assert said["concurrency"] == number
+        assert [window["n_requests_at_once"] for window in said["windows"]] == [number] * 2
+
+
+def test_run_json_says_whether_there_are_scopes(vllm, tmp_path):
+    assert capture(tmp_path / "a", vllm()).ended().said["options"]["scopes"] is True
+    end = capture(tmp_path / "b", vllm(), "--no-scopes").ended()
+    assert end.said["options"]["scopes"] is False
+
+
+def test_run_json_of_a_script_has_no_scopes_and_no_load(tmp_path):
+    words = ("--run", RUN, "--out", "runs", "--db", "t.duckdb", "--engine", "torch")
+    end = Capture(tmp_path, words, (sys.executable, "-c", "pass")).ended()
+    assert end.said["options"]["scopes"] is False
+    assert "load" not in end.said
