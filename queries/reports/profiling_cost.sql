@@ -5,19 +5,33 @@
 -- Params:
 --   $run VARCHAR: run to read.
 -- Columns:
---   source VARCHAR: what timed both: iteration_log (median step), else counters (mean time per token).
---   n_unprofiled_steps BIGINT: decode steps timed without the profiler; NULL of counters, as in the three that follow.
---   n_profiled_steps BIGINT: decode steps timed with it.
+--   source VARCHAR: what timed both: counters (mean, the time between steps included), else iteration_log (median of the
+--     engine's own elapsed time, without it).
 --   unprofiled_step_ns DOUBLE: time of a decode step without the profiler.
 --   profiled_step_ns DOUBLE: time of a decode step with it.
---   slowdown DOUBLE: profiled / unprofiled: of the step, of counters of the time per token.
---   unprofiled_ns_per_token DOUBLE: what a stream waits for a token without the profiler; NULL without counters.
---   profiled_ns_per_token DOUBLE: what it waits with it; NULL without counters.
+--   slowdown DOUBLE: profiled / unprofiled.
+--   unprofiled_elapsed_ns DOUBLE: the engine's own elapsed time of it without the profiler: median of the log; NULL where
+--     not both windows have one, as in the three that follow.
+--   profiled_elapsed_ns DOUBLE: the same with it.
+--   n_unprofiled_steps BIGINT: decode steps logged without the profiler.
+--   n_profiled_steps BIGINT: decode steps logged with it.
+--   unprofiled_tokens_per_step DOUBLE: tokens a stream got of a step without the profiler; NULL without counters, as in the
+--     three that follow.
+--   profiled_tokens_per_step DOUBLE: the same with it.
+--   unprofiled_ns_per_token DOUBLE: what a stream waits for a token without the profiler.
+--   profiled_ns_per_token DOUBLE: what it waits with it.
+--   profiled_share DOUBLE: decode steps in the trace / those of the profiled window, by the log: under 1 where the
+--     profiler ended before the load; NULL where unknown.
 --   stop_profile_ns BIGINT: how long the server then took to write its traces; NULL where unknown.
 -- Limits: the two windows follow one another: what else changed in between counts as well.
 
 WITH pair AS (
-    SELECT plain, profiled
+    SELECT
+        plain,
+        profiled,
+        coalesce(plain.source = 'iteration_log' AND profiled.source = 'iteration_log'
+            AND plain.step_ns_p50 > 0 AND profiled.step_ns_p50 > 0, false) AS is_logged,
+        coalesce(plain.ns_per_step > 0 AND profiled.ns_per_step > 0, false) AS is_counted
     FROM windows AS plain
     INNER JOIN windows AS profiled ON profiled.run = plain.run
     WHERE plain.run = $run AND NOT plain.is_profiled AND profiled.is_profiled
@@ -25,30 +39,35 @@ WITH pair AS (
 
 compared AS (
     SELECT
-        plain,
-        profiled,
-        CASE
-            WHEN plain.source = 'iteration_log' AND profiled.source = 'iteration_log'
-                AND plain.step_ns_p50 > 0 AND profiled.step_ns_p50 > 0 THEN 'iteration_log'
-            WHEN plain.ns_per_token > 0 AND profiled.ns_per_token > 0 THEN 'counters'
-        END AS source
+        *,
+        if(is_counted, plain.ns_per_step, plain.step_ns_p50) AS unprofiled_step_ns,
+        if(is_counted, profiled.ns_per_step, profiled.step_ns_p50) AS profiled_step_ns
     FROM pair
+    WHERE is_counted OR is_logged
+),
+
+traced AS (
+    SELECT count(DISTINCT (dp, step)) AS n_steps
+    FROM steps
+    WHERE run = $run AND kind = 'decode'
 )
 
 SELECT
-    source,
-    CASE WHEN source = 'iteration_log' THEN plain.n_decode_steps END AS n_unprofiled_steps,
-    CASE WHEN source = 'iteration_log' THEN profiled.n_decode_steps END AS n_profiled_steps,
-    CASE WHEN source = 'iteration_log' THEN plain.step_ns_p50 END AS unprofiled_step_ns,
-    CASE WHEN source = 'iteration_log' THEN profiled.step_ns_p50 END AS profiled_step_ns,
-    CASE source
-        WHEN 'iteration_log' THEN profiled.step_ns_p50 / plain.step_ns_p50
-        ELSE profiled.ns_per_token / plain.ns_per_token
-    END AS slowdown,
-    plain.ns_per_token AS unprofiled_ns_per_token,
-    profiled.ns_per_token AS profiled_ns_per_token,
+    if(is_counted, 'counters', 'iteration_log') AS source,
+    unprofiled_step_ns,
+    profiled_step_ns,
+    profiled_step_ns / unprofiled_step_ns AS slowdown,
+    if(is_logged, plain.step_ns_p50, NULL) AS unprofiled_elapsed_ns,
+    if(is_logged, profiled.step_ns_p50, NULL) AS profiled_elapsed_ns,
+    if(is_logged, plain.n_decode_steps, NULL) AS n_unprofiled_steps,
+    if(is_logged, profiled.n_decode_steps, NULL) AS n_profiled_steps,
+    if(is_counted, plain.tokens_per_step, NULL) AS unprofiled_tokens_per_step,
+    if(is_counted, profiled.tokens_per_step, NULL) AS profiled_tokens_per_step,
+    if(is_counted, plain.ns_per_token, NULL) AS unprofiled_ns_per_token,
+    if(is_counted, profiled.ns_per_token, NULL) AS profiled_ns_per_token,
+    nullif(traced.n_steps, 0) / nullif(profiled.n_decode_steps, 0) AS profiled_share,
     profiled.stop_profile_ns
 FROM compared
-WHERE source IS NOT NULL
-ORDER BY source = 'iteration_log' DESC, plain.start_ns DESC, profiled.start_ns, plain.window_name, profiled.window_name
+CROSS JOIN traced
+ORDER BY is_counted DESC, plain.start_ns DESC, profiled.start_ns, plain.window_name, profiled.window_name
 LIMIT 1

@@ -20,11 +20,15 @@
 --   step_ns_p90 DOUBLE: 90th percentile, likewise.
 --   ns_per_token DOUBLE: what a stream waits for a token, by the counters: decode time of the requests that ended in
 --     the window / their tokens but the first; NULL without them.
+--   ns_per_step DOUBLE: what a stream waits for a step, by the counters, the time between steps and the prefills of others
+--     included: that decode time / the steps its requests decoded in, as the log counts them; NULL without them.
+--   tokens_per_step DOUBLE: tokens a stream gets of a step, by the counters: ns_per_step / ns_per_token.
 --   n_requests BIGINT: requests of the load; NULL where unknown.
 --   n_failed_requests BIGINT: of them, those without a whole response.
 --   stop_profile_ns BIGINT: how long the server took to stop the profiler; NULL where unknown.
--- Limits: the log's times hold scheduling and waiting for the device, a trace's the device alone: compare windows of one
---     source. With asynchronous scheduling the log counts from when the engine began to wait.
+-- Limits: the log's times hold scheduling and waiting for the device, not the time between steps; a trace's the device
+--     alone: compare windows of one source. Without a whole log, steps of requests are the drafts, or the tokens less the
+--     first and the accepted ones where that is more: short by what max_tokens cut off where only some steps draft. With asynchronous scheduling the log counts from when the engine began to wait.
 
 WITH differences AS (
     SELECT
@@ -36,13 +40,13 @@ WITH differences AS (
     WHERE name IN (
         'vllm:generation_tokens_total', 'sglang:generation_tokens_total', 'vllm:iteration_tokens_total_count',
         'vllm:request_decode_time_seconds_sum', 'vllm:request_decode_time_seconds_count',
-        'vllm:spec_decode_num_accepted_tokens_total'
+        'vllm:spec_decode_num_accepted_tokens_total', 'vllm:spec_decode_num_drafts_total'
     )
     GROUP BY ALL
     HAVING count(DISTINCT moment) = 2
 ),
 
-counted AS (
+summed AS (
     SELECT
         run,
         window_name,
@@ -50,10 +54,23 @@ counted AS (
         max(value) FILTER (WHERE name = 'iteration_tokens_total_count') AS steps,
         1e9 * max(value) FILTER (WHERE name = 'request_decode_time_seconds_sum') AS decode_ns,
         max(value) FILTER (WHERE name = 'request_decode_time_seconds_count') AS ended,
-        coalesce(max(value) FILTER (WHERE name = 'spec_decode_num_accepted_tokens_total'), 0) AS accepted
+        coalesce(max(value) FILTER (WHERE name = 'spec_decode_num_accepted_tokens_total'), 0) AS accepted,
+        coalesce(max(value) FILTER (WHERE name = 'spec_decode_num_drafts_total'), 0) AS drafts
     FROM differences
     GROUP BY run, window_name
     HAVING min(value) >= 0
+),
+
+counted AS (
+    SELECT
+        run,
+        window_name,
+        tokens,
+        steps,
+        decode_ns / nullif(greatest(tokens - ended, 0), 0) AS ns_per_token,
+        decode_ns,
+        greatest(tokens - ended - accepted, drafts) AS n_decoded
+    FROM summed
 ),
 
 logged AS (
@@ -62,6 +79,7 @@ logged AS (
         window_name,
         count(*) AS n_steps,
         count(*) FILTER (WHERE n_prefill_reqs = 0) AS n_decode_steps,
+        sum(n_decode_reqs) AS n_decoded,
         quantile_cont(dur_ns, [0.1, 0.5, 0.9]) FILTER (WHERE n_prefill_reqs = 0) AS spread
     FROM iteration
     WHERE NOT is_dummy AND n_prefill_reqs + n_decode_reqs > 0
@@ -104,7 +122,8 @@ loads AS (
 told AS (
     SELECT
         capture_window.*,
-        counted.* EXCLUDE (run, window_name),
+        counted.* EXCLUDE (run, window_name, n_decoded),
+        decode_ns / nullif(if(logged.n_steps = steps, logged.n_decoded, counted.n_decoded), 0) AS ns_per_step,
         CASE
             WHEN logged.n_steps > 0 THEN 'iteration_log'
             WHEN capture_window.is_profiled AND traced.n_steps > 0 THEN 'trace'
@@ -136,13 +155,15 @@ SELECT
     CASE source
         WHEN 'iteration_log' THEN log.spread[2]
         WHEN 'trace' THEN trace.spread[2]
-        ELSE decode_ns / nullif(tokens - ended - accepted, 0)
+        ELSE ns_per_step
     END AS step_ns_p50,
     source,
     CASE source WHEN 'iteration_log' THEN log.n_decode_steps WHEN 'trace' THEN trace.n_decode_steps END AS n_decode_steps,
     CASE source WHEN 'iteration_log' THEN log.spread[1] WHEN 'trace' THEN trace.spread[1] END AS step_ns_p10,
     CASE source WHEN 'iteration_log' THEN log.spread[3] WHEN 'trace' THEN trace.spread[3] END AS step_ns_p90,
-    decode_ns / nullif(greatest(tokens - ended, 0), 0) AS ns_per_token,
+    ns_per_token,
+    ns_per_step,
+    ns_per_step / nullif(ns_per_token, 0) AS tokens_per_step,
     load.n_requests,
     load.n_failed AS n_failed_requests,
     stop_profile_ns

@@ -8,6 +8,7 @@ from rich.cells import cell_len
 from samples import eagle3
 
 from tracekit.cli import runs
+from tracekit.cli.headline import profiling
 
 PAGES = [
     ("runs",),
@@ -272,11 +273,11 @@ def test_spec(call):
         call("spec", "eagle3").stdout
         == """\
 eagle3   vLLM   tiny-moe   TP1, 1 of 1 rank
-drafts: eagle3, K=2   62.5 % of draft tokens accepted
-2 decode steps of 1 request   step 1.10 ms (median 1.10)
+drafts: eagle3, K=2   62.5 % of draft tokens accepted (profiled)
+2 decode steps of 1 request   step 1.10 ms (profiled, median 1.10)
 2.25 tokens/step   0.49 ms/token, 2045.5 tok/s (profiled)   GPU busy 90.9 %
 Without the profiler a decode step takes 1.00 ms, with it 1.50 ms (+50.0 %;
-medians of 2 and 2, engine's log).
+medians of 2 and 2 by the engine's log, without the time between steps).
 AllReduce is 18.2 % of the step, 20.0 % of busy time
 
 phase   ms/step %step ms/token AllReduce ms calls   p10-p90 source
@@ -286,16 +287,50 @@ sample     0.04   3.6     0.02            -       0.04-0.04 engine
 overlap    0.06   5.5     0.03            -
 idle       0.10   9.1     0.04            -       0.06-0.14
 step       1.10 100.0     0.49         0.20     4 1.02-1.18
+all of the profiled window
 
 position drafts accepted of drafts given the one before
        1      4        3    75.0 %               75.0 %
        2      4        2    50.0 %               66.7 %
-9 tokens of the drafting steps: 4 bonus + 5 accepted of 8 (/metrics around the
-window; counts what max_tokens cuts off)
+9 tokens of the drafting steps, 2.25 per draft: 4 bonus + 5 accepted of 8
+(/metrics around the profiled window; counts what max_tokens cuts off)
 Next:
   tracekit breakdown eagle3  the step in full
 """
     )
+
+
+COUNTED = {
+    "source": "counters",
+    "unprofiled_step_ns": 2e6,
+    "profiled_step_ns": 3e6,
+    "slowdown": 1.5,
+    "unprofiled_elapsed_ns": 1e6,
+    "profiled_elapsed_ns": 2e6,
+    "n_unprofiled_steps": 63,
+    "n_profiled_steps": 40,
+    "unprofiled_tokens_per_step": 1.9,
+    "profiled_tokens_per_step": 3.8,
+    "profiled_share": 0.5,
+}
+
+
+def test_what_profiling_cost_says_what_each_time_holds_and_what_differs():
+    assert profiling([SimpleNamespace(**COUNTED)], 200) == [
+        "Without the profiler a decode step takes 2.00 ms, with it 3.00 ms "
+        "(+50.0 %; means, /metrics).",
+        "The engine's own elapsed time is 1.00 and 2.00 ms "
+        "(medians of 63 and 40 by the engine's log, without the time between steps).",
+        "More drafts are accepted with it: 1.90 tokens/step without, 3.80 with the profiler; "
+        "compare steps, not tokens.",
+        "The profiler ended before the load: it ran in 50.0 % of those steps, "
+        "and cost them more than this tells.",
+    ]
+
+
+def test_windows_that_do_the_same_are_not_said_to_differ():
+    alike = COUNTED | {"profiled_tokens_per_step": 1.95, "profiled_share": 1.0}
+    assert len(profiling([SimpleNamespace(**alike)], 200)) == 2
 
 
 def test_a_row_too_wide_for_a_table_is_shown_column_by_column(call):

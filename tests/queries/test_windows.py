@@ -30,6 +30,16 @@ def count(con, name, **differences):
             add(con, "counter", "r", **row)
 
 
+def decoded(con, name, seconds, tokens, drafts=None, accepted=0, steps=None):
+    """Counters of one request that ended."""
+    drafting = {"drafts": drafts, "accepted_tokens": accepted} if drafts else {}
+    counted = {f"spec_decode_num_{key}_total": value for key, value in drafting.items()}
+    if steps:
+        counted["iteration_tokens_total_count"] = steps
+    times = {"request_decode_time_seconds_sum": seconds, "request_decode_time_seconds_count": 1}
+    count(con, name, generation_tokens_total=tokens, **times, **counted)
+
+
 def step(con, number, dur, kind="decode"):
     times = {"start_ns": us(number), "dur_ns": us(dur), "busy_ns": 0, "idle_ns": 0}
     add(con, "step", "r", rank=0, step=number, kind=kind, **times)
@@ -101,6 +111,8 @@ def test_what_profiling_cost_compares_logs(db):
     (row,) = dicts(db, "profiling_cost", run="r")
     assert row["source"] == "iteration_log"
     assert (row["n_unprofiled_steps"], row["n_profiled_steps"]) == (3, 2)
+    assert (row["unprofiled_step_ns"], row["profiled_step_ns"]) == (us(10), us(15))
+    assert row["unprofiled_tokens_per_step"] is None
     assert row["slowdown"] == 1.5
     assert row["stop_profile_ns"] == us(7)
 
@@ -110,11 +122,57 @@ def test_what_profiling_cost_compares_counters_where_a_log_is_missing(db):
     window(db, "profiled", is_profiled=True)
     log(db, "profiled", 15, 15)
     for name, seconds in (("unprofiled", 1), ("profiled", 3)):
-        times = {"request_decode_time_seconds_sum": seconds, "generation_tokens_total": 5}
-        count(db, name, request_decode_time_seconds_count=1, **times)
+        decoded(db, name, seconds=seconds, tokens=5)
     (row,) = dicts(db, "profiling_cost", run="r")
     assert (row["source"], row["slowdown"]) == ("counters", 3)
-    assert row["unprofiled_step_ns"] is None
+    assert row["unprofiled_step_ns"] == row["unprofiled_ns_per_token"] == 1e9 / 4
+    assert row["unprofiled_elapsed_ns"] is None
+
+
+def test_a_step_is_told_by_counters_which_hold_the_time_between_steps(db):
+    window(db, "unprofiled")
+    window(db, "profiled", is_profiled=True)
+    for name, seconds in (("unprofiled", 1), ("profiled", 3)):
+        log(db, name, 10, 15)
+        decoded(db, name, seconds=seconds, tokens=5)
+    (row,) = dicts(db, "profiling_cost", run="r")
+    assert (row["source"], row["profiled_step_ns"]) == ("counters", 3e9 / 4)
+    assert (row["unprofiled_elapsed_ns"], row["n_profiled_steps"]) == (us(12.5), 2)
+
+
+def test_windows_that_accept_other_drafts_are_compared_by_step(db):
+    window(db, "unprofiled")
+    window(db, "profiled", is_profiled=True)
+    # 24 tokens of one request in 1 s each: in 20 steps of which 3 are accepted, and in 6 steps.
+    decoded(db, "unprofiled", seconds=1, tokens=24, drafts=20, accepted=3)
+    decoded(db, "profiled", seconds=1, tokens=24, drafts=6, accepted=18)
+    (row,) = dicts(db, "profiling_cost", run="r")
+    assert (row["unprofiled_step_ns"], row["slowdown"]) == (1e9 / 20, pytest.approx(20 / 6))
+    assert row["unprofiled_tokens_per_step"] == pytest.approx(23 / 20)
+    assert row["profiled_tokens_per_step"] == pytest.approx(23 / 6)
+    assert row["unprofiled_ns_per_token"] == row["profiled_ns_per_token"]
+
+
+def test_a_log_that_has_all_steps_counts_those_without_drafts(db):
+    window(db, "w")
+    # A prefill, 3 steps with a draft (4 tokens accepted, 1 of them cut off), one without.
+    log(db, "w", 9, n_prefill_reqs=1, n_decode_reqs=0)
+    log(db, "w", 1, 1, 1, 1)
+    decoded(db, "w", seconds=1, tokens=7, drafts=3, accepted=4, steps=5)
+    assert found(db, "ns_per_step", "tokens_per_step") == [(1e9 / 4, pytest.approx(6 / 4))]
+    db.execute("DELETE FROM iteration WHERE dur_ns = ?", [us(9)])
+    assert found(db, "ns_per_step", "tokens_per_step") == [(1e9 / 3, pytest.approx(6 / 3))]
+
+
+def test_a_profiler_that_ended_before_the_load_is_told(db):
+    window(db, "unprofiled")
+    window(db, "profiled", is_profiled=True)
+    for name in ("unprofiled", "profiled"):
+        log(db, name, *[10] * 8)
+    for number in range(2):
+        step(db, number, 10)
+    (row,) = dicts(db, "profiling_cost", run="r")
+    assert row["profiled_share"] == 2 / 8
 
 
 def test_a_trace_is_never_compared_with_a_log(db):

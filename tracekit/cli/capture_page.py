@@ -16,7 +16,7 @@ COLUMNS: list[table.Spec] = [
     (table.Column("slower %"), lambda row: units.percent(row.slowdown and row.slowdown - 1)),
     (table.Column("ms/token each"), lambda row: units.ms(row.unprofiled_ns_per_token)),
 ]
-"""Runs of one capture; the median decode step, and what a stream waits for a token."""
+"""Runs of one capture: a decode step in both windows, what a stream waits for a token."""
 
 
 def show(ctx: click.Context, runs: Sequence[str], db: str | None) -> None:

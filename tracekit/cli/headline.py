@@ -9,6 +9,9 @@ from tracekit.cli.choice import spans
 TOLD = 3
 """Stalls told one by one."""
 
+SAME = 0.05
+"""What two windows may differ by in tokens per step, and a window from its trace in steps."""
+
 
 def headline(
     figures: SimpleNamespace,
@@ -24,10 +27,10 @@ def headline(
     device = run.backend.upper()
     cost = cost if figures.kind == "decode" else []
     tokens = _tokens(figures, gaps, cost)
-    is_profiled = bool(tokens) and not _is_plain(cost)
+    is_profiled = bool(tokens) and not is_plain(cost)
     waiting = "(waiting for work left out)" if is_profiled and figures.wait_for_work_ns > 0 else ""
     return [
-        *table.flow([_steps(figures, run), _time(figures, gaps)], width),
+        *table.flow([_steps(figures, run), _time(figures, gaps, cost)], width),
         *table.flow([tokens, waiting, f"{device} busy {page.per_cent(figures.busy_share)}"], width),
         *profiling(cost, width),
         *_all_reduce(figures),
@@ -37,25 +40,55 @@ def headline(
 
 def profiling(cost: list[SimpleNamespace], width: int) -> list[str]:
     """What profiling cost, of the report `profiling_cost`; nothing where there is none."""
-    return [line for row in cost for line in table.wrapped(_cost(row), width)]
+    told = [tell(row) for row in cost for tell in (_cost, _elapsed, _difference, _part)]
+    return [line for sentence in told if sentence for line in table.wrapped(sentence, width)]
 
 
 def _cost(row: SimpleNamespace) -> str:
-    if row.source == "iteration_log":
-        what = "a decode step takes"
-        plain, profiled = row.unprofiled_step_ns, row.profiled_step_ns
-        basis = f"medians of {row.n_unprofiled_steps:,} and {row.n_profiled_steps:,}, engine's log"
-    else:
-        what = "a token takes"
-        plain, profiled = row.unprofiled_ns_per_token, row.profiled_ns_per_token
-        basis = "means, /metrics"
+    is_counted = row.source == "counters"
     return (
-        f"Without the profiler {what} {units.ms(plain)} ms, with it {units.ms(profiled)} ms "
-        f"({page.change(row.slowdown)}; {basis})."
+        f"Without the profiler a decode step takes {units.ms(row.unprofiled_step_ns)} ms, with it "
+        f"{units.ms(row.profiled_step_ns)} ms ({page.change(row.slowdown)}; "
+        f"{'means, /metrics' if is_counted else _log(row)})."
     )
 
 
-def _is_plain(cost: list[SimpleNamespace]) -> bool:
+def _log(row: SimpleNamespace) -> str:
+    counts = f"{row.n_unprofiled_steps:,} and {row.n_profiled_steps:,}"
+    return f"medians of {counts} by the engine's log, without the time between steps"
+
+
+def _elapsed(row: SimpleNamespace) -> str:
+    """The log's times, where they stand beside others that hold more."""
+    if row.source != "counters" or row.unprofiled_elapsed_ns is None:
+        return ""
+    plain, profiled = units.ms(row.unprofiled_elapsed_ns), units.ms(row.profiled_elapsed_ns)
+    return f"The engine's own elapsed time is {plain} and {profiled} ms ({_log(row)})."
+
+
+def _difference(row: SimpleNamespace) -> str:
+    """That a step of one window is worth other tokens than a step of the other."""
+    plain, profiled = row.unprofiled_tokens_per_step, row.profiled_tokens_per_step
+    if plain is None or profiled is None or abs(profiled / plain - 1) <= SAME:
+        return ""
+    return (
+        f"More drafts are accepted {'with' if profiled > plain else 'without'} it: {plain:.2f} "
+        f"tokens/step without, {profiled:.2f} with the profiler; compare steps, not tokens."
+    )
+
+
+def _part(row: SimpleNamespace) -> str:
+    """That the profiler ended before the load did."""
+    if row.profiled_share is None or row.profiled_share >= 1 - SAME:
+        return ""
+    share = page.per_cent(row.profiled_share)
+    return (
+        f"The profiler ended before the load: it ran in {share} of those steps, and cost them more "
+        "than this tells."
+    )
+
+
+def is_plain(cost: list[SimpleNamespace]) -> bool:
     """Whether time per token is known of a window without the profiler."""
     return any(row.unprofiled_ns_per_token is not None for row in cost)
 
@@ -95,9 +128,13 @@ def _load(figures: SimpleNamespace) -> str:
     return f" of {page.counted(high, 'request')}" if low == high else f" of {low}-{high} requests"
 
 
-def _time(figures: SimpleNamespace, gaps: list[SimpleNamespace]) -> str:
+def _time(
+    figures: SimpleNamespace, gaps: list[SimpleNamespace], cost: list[SimpleNamespace]
+) -> str:
+    window = "profiled, " if cost else ""
     if figures.n_steps > 1:
-        return f"step {units.ms(figures.step_ns)} ms (median {units.ms(figures.step_p50_ns)})"
+        median = units.ms(figures.step_p50_ns)
+        return f"step {units.ms(figures.step_ns)} ms ({window}median {median})"
     if _is_one_stall(figures, gaps):
         rest, stall = units.duration(gaps[0].rest_ns), units.duration(gaps[0].stall_ns)
         return f"step {rest} and {stall} of a stalled host"
@@ -112,17 +149,18 @@ def _is_one_stall(figures: SimpleNamespace, gaps: list[SimpleNamespace]) -> bool
 def _tokens(
     figures: SimpleNamespace, gaps: list[SimpleNamespace], cost: list[SimpleNamespace]
 ) -> str:
-    is_plain = _is_plain(cost)
-    ns_per_token = cost[0].unprofiled_ns_per_token if is_plain else figures.ns_per_token
-    if ns_per_token is None or (_is_one_stall(figures, gaps) and not is_plain):
+    has_plain = is_plain(cost)
+    ns_per_token = cost[0].unprofiled_ns_per_token if has_plain else figures.ns_per_token
+    if ns_per_token is None or (_is_one_stall(figures, gaps) and not has_plain):
         return ""
     each = "" if figures.reqs_max == 1 else " each"
-    window = "unprofiled" if is_plain else "profiled"
+    window = "unprofiled" if has_plain else "profiled"
     rate = f"{1e9 / ns_per_token:.1f} tok/s{each} ({window})"
     per_token = f"{units.ms(ns_per_token)} ms/token, {rate}"
-    if not figures.is_verify or figures.tokens_per_step is None:
+    tokens = cost[0].unprofiled_tokens_per_step if has_plain else figures.tokens_per_step
+    if not figures.is_verify or tokens is None:
         return per_token
-    return f"{figures.tokens_per_step:.2f} tokens/step   {per_token}"
+    return f"{tokens:.2f} tokens/step   {per_token}"
 
 
 def _all_reduce(figures: SimpleNamespace) -> list[str]:

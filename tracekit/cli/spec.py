@@ -7,7 +7,7 @@ import click
 
 from tracekit import units
 from tracekit.cli import choice, options, output, page, table
-from tracekit.cli.headline import headline, stalls
+from tracekit.cli.headline import headline, is_plain, stalls
 
 if TYPE_CHECKING:
     from tracekit.database import Database
@@ -79,8 +79,8 @@ def _write_page(
         [
             *page.title(facts, figures[0].n_ranks if figures else facts.n_ranks, width),
             *_head(figures, totals, gaps, cost, facts, width),
-            *_phases(phases, width),
-            *_acceptance(positions, totals, width),
+            *_phases(phases, cost, width),
+            *_acceptance(positions, totals, cost, width),
             *after,
         ]
     )
@@ -97,14 +97,21 @@ def _head(
     drafter = run.speculative_method
     if drafter and run.num_speculative_tokens:
         drafter = f"{drafter}, K={run.num_speculative_tokens}"
-    accepted = [f"{page.per_cent(row.acceptance_rate)} of draft tokens accepted" for row in totals]
+    accepted = [
+        f"{page.per_cent(row.acceptance_rate)} of draft tokens accepted{_window(cost)}"
+        for row in totals
+    ]
     lines = table.flow([f"drafts: {table.visible(drafter)}" if drafter else "", *accepted], width)
     for row in figures:
         lines += [*headline(row, gaps, cost, run, width), *stalls(gaps, run, width)]
     return lines
 
 
-def _phases(rows: list[SimpleNamespace], width: int) -> list[str]:
+def _window(cost: list[SimpleNamespace]) -> str:
+    return " (profiled)" if cost else ""
+
+
+def _phases(rows: list[SimpleNamespace], cost: list[SimpleNamespace], width: int) -> list[str]:
     if not rows:
         return []
     heading, *lines = table.of(rows, PHASES, width)
@@ -114,19 +121,24 @@ def _phases(rows: list[SimpleNamespace], width: int) -> list[str]:
         "host: drafting is time of the host, not part of the sum: the device may work meanwhile"
     )
     more = table.wrapped(on_host, width) if rows[-1].row_kind == "host" else []
-    return ["", output.strong(heading), *shown, *more]
+    window = ["all of the profiled window"] if cost else []
+    return ["", output.strong(heading), *shown, *window, *more]
 
 
 def _acceptance(
-    positions: list[SimpleNamespace], totals: list[SimpleNamespace], width: int
+    positions: list[SimpleNamespace],
+    totals: list[SimpleNamespace],
+    cost: list[SimpleNamespace],
+    width: int,
 ) -> list[str]:
     if not totals:
         return ["", "no acceptance: no /metrics text from before and after the window beside it"]
     (total,) = totals
     heading, *lines = table.of(positions, POSITIONS, width)
     sentence = (
-        f"{total.tokens:,} tokens of the drafting steps: {total.drafts:,} bonus + "
-        f"{total.accepted:,} accepted of {total.draft_tokens:,} (/metrics around the window; "
-        "counts what max_tokens cuts off)"
+        f"{total.tokens:,} tokens of the drafting steps, {total.mean_acceptance_length:.2f} per "
+        f"draft: {total.drafts:,} bonus + {total.accepted:,} accepted of {total.draft_tokens:,} "
+        f"(/metrics around the {'profiled ' if cost else ''}window; counts what max_tokens cuts off"
+        f"{', tokens/step above does not' if is_plain(cost) else ''})"
     )
     return ["", output.strong(heading), *lines, *table.wrapped(sentence, width)]
