@@ -3,6 +3,7 @@
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib.util import find_spec
@@ -164,7 +165,7 @@ class Database:
             try:
                 _check_text(query)
                 _check_single(len(con.extract_statements(query)))
-                return con.execute(query, params)
+                return _executed(con, query, params)
             except (duckdb.Error, QueryError):
                 con.close()
                 raise
@@ -198,6 +199,19 @@ def _open_locked(path: Path) -> duckdb.DuckDBPyConnection:
     con = store.open_readonly(path)
     con.execute("SET enable_external_access = false; SET lock_configuration = true")
     return con
+
+
+def _executed(
+    con: duckdb.DuckDBPyConnection, query: str, params: Parameters | None
+) -> duckdb.DuckDBPyConnection:
+    """Execute in a thread: within a query, DuckDB 2.0 hears of Ctrl-C by `interrupt()` alone."""
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        running = thread.submit(con.execute, query, params)
+        try:
+            return running.result()
+        except KeyboardInterrupt:
+            con.interrupt()
+            raise
 
 
 def _check_text(query: str) -> None:
