@@ -68,20 +68,22 @@ def phases_come_from_the_plugin(con, has_drafts):
     assert set(sources) == {(phase, "plugin") for phase in expected}
 
 
-def test_the_client_waits_as_long_as_the_steps_take(models, tmp_path):
+@pytest.mark.parametrize(("method", "steps"), [("baseline", 800), ("eagle", 160)])
+def test_the_client_waits_as_long_as_the_steps_take(models, tmp_path, method, steps):
     """One stream without think time, three windows: within 5 % in each.
 
-    Outside the steps a request takes 15 to 35 ms on two cores, so the window has to be long: a
-    drafter whose tokens are never accepted makes one of 160 steps of some 4 ms.
+    Outside the steps a request takes 15 to 35 ms on two cores, so the window has to be long: steps
+    take some 2 ms, and some 4 ms with a drafter, whose tokens are never accepted.
     """
     user = User(tmp_path, vllm_python().parent, **environment())
     (tmp_path / "traces").mkdir()
     server = readme.SERVER.replace("DIR", str(tmp_path / "traces"))
-    words, port = small(server, models, behind=drafting(models, "eagle"))
+    words, port = small(server, models, behind=drafting(models, method))
+    load = ("--steps", steps, "--input-len", 16)
     with serving(words, port, env=user.env):
         for number in range(3):
             places = {"8000": port, "DIR": "traces", "NAME": f"w{number}"}
-            user.run(readme.words(readme.ATTACH, ("--steps", 160), **places))
+            user.run(readme.words(readme.ATTACH, load, **places))
     with duckdb.connect(tmp_path / "tracekit.duckdb", read_only=True) as con:
         rows = con.execute(
             """SELECT windows.dur_ns / windows.n_emitted_tokens, sum(steps.host_dur_ns)
