@@ -104,8 +104,8 @@ def speed(options: Options, trace: report.Trace) -> str:
     found = list(tools(options))
     cases = [tool.case(trace.path) for tool in found]
     if "tracekit" in options.tools:
-        database = trace.path.parent / "bench.duckdb"
-        cases.insert(0, ingest_case("tracekit", trace.path, database))
+        command = [*peers.loader(sys.executable, "tracekit"), trace.path]
+        cases.insert(0, Case("tracekit", command, stale=[trace.path.with_name("bench.duckdb")]))
     versions = {"tracekit": report.tracekit_version()} | {t.name: t.version for t in found}
     load = report.load_average()
     return report.speed_table(trace, alternate(cases, options.runs), versions, load)
