@@ -9,7 +9,7 @@ import duckdb
 from tracekit import __version__
 from tracekit.errors import SchemaVersionError, StoreError
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 SCHEMA_SQL = resources.files("tracekit").joinpath("schema.sql").read_text(encoding="utf-8")
 RUN_TABLES = tuple(
     name for name in re.findall(r"^CREATE TABLE (\w+)", SCHEMA_SQL, re.MULTILINE) if name != "meta"

@@ -1,4 +1,4 @@
--- Tables of a tracekit database, schema version 2.
+-- Tables of a tracekit database, schema version 3.
 --
 -- Every table carries `run`, so one file holds many runs and a run is removed by one DELETE per table.
 -- Times are integer nanoseconds: `*_ns` columns named start are absolute (epoch where the trace has one),
@@ -10,6 +10,8 @@ CREATE TYPE activity_kind AS ENUM ('kernel', 'memcpy', 'memset', 'cpu_op');
 CREATE TYPE phase AS ENUM ('prepare', 'forward', 'verify', 'sample', 'draft', 'other');
 CREATE TYPE phase_source AS ENUM ('plugin', 'engine', 'span', 'kernels', 'graph', 'none');  -- best first
 CREATE TYPE link AS ENUM ('launch', 'order', 'none', 'host');
+CREATE TYPE collective_match AS ENUM ('exact', 'template', 'order', 'none');
+CREATE TYPE bytes_source AS ENUM ('args', 'nccl_log', 'shapes', 'model');
 
 CREATE TABLE meta (
     schema_version INTEGER NOT NULL,
@@ -229,7 +231,9 @@ CREATE TABLE kernel (
     rule VARCHAR,
     weight_type VARCHAR,
     group_size INTEGER,
-    tile VARCHAR
+    tile VARCHAR,
+    is_fused BOOLEAN NOT NULL DEFAULT false,
+    is_tail BOOLEAN NOT NULL DEFAULT false
 );
 COMMENT ON TABLE kernel IS 'One row per (run, activity name): its class and the rule that won.';
 COMMENT ON COLUMN kernel.run IS 'Run.';
@@ -240,6 +244,8 @@ COMMENT ON COLUMN kernel.rule IS 'Rule that won: file and number, or the exact-n
 COMMENT ON COLUMN kernel.weight_type IS 'Marlin: weight type decoded from the template arguments (u4b8, fp8_e4m3fn, ...); NULL elsewhere.';
 COMMENT ON COLUMN kernel.group_size IS 'Marlin: weights per scale, -1 = one scale per channel; NULL elsewhere.';
 COMMENT ON COLUMN kernel.tile IS 'Marlin: thread-block tile MxNxK; NULL elsewhere.';
+COMMENT ON COLUMN kernel.is_fused IS 'True where its rule says that a collective does other work too.';
+COMMENT ON COLUMN kernel.is_tail IS 'True where its rule says that it ends the collective of the kernel before it.';
 
 CREATE TABLE step (
     run VARCHAR NOT NULL,
@@ -482,3 +488,327 @@ COMMENT ON COLUMN request.n_prompt_tokens IS 'Prompt tokens as the server counte
 COMMENT ON COLUMN request.n_tokens IS 'Tokens it generated as the server counted them (usage); NULL where it did not say.';
 COMMENT ON COLUMN request.n_chunks IS 'Chunks that arrived; streams come in bursts, so their times are no token times. NULL where unknown.';
 COMMENT ON COLUMN request.status IS 'HTTP status, or what went wrong; NULL where unknown.';
+
+CREATE TABLE collective (
+    run VARCHAR NOT NULL,
+    file_id INTEGER NOT NULL,
+    dp INTEGER NOT NULL,
+    rank INTEGER,
+    collective INTEGER NOT NULL,
+    comm VARCHAR NOT NULL,
+    seq BIGINT NOT NULL,
+    activity_id BIGINT NOT NULL,
+    n_activities INTEGER NOT NULL,
+    step INTEGER,
+    phase phase NOT NULL,
+    name VARCHAR NOT NULL USING COMPRESSION dictionary,
+    category VARCHAR NOT NULL USING COMPRESSION dictionary,
+    impl VARCHAR USING COMPRESSION dictionary,
+    is_fused BOOLEAN NOT NULL,
+    group_size INTEGER,
+    dtype VARCHAR,
+    bytes BIGINT,
+    bytes_source bytes_source,
+    start_ns BIGINT NOT NULL,
+    dur_ns BIGINT NOT NULL,
+    launch_ns BIGINT,
+    starved_ns BIGINT,
+    wait_ns BIGINT,
+    transfer_ns BIGINT,
+    algorithm VARCHAR,
+    protocol VARCHAR,
+    channels INTEGER,
+    model_ns BIGINT,
+    match collective_match NOT NULL
+);
+COMMENT ON TABLE collective IS 'One row per (collective, rank): one call of one communicator as that rank ran it.';
+COMMENT ON COLUMN collective.run IS 'Run.';
+COMMENT ON COLUMN collective.file_id IS 'File within the run that holds the activity.';
+COMMENT ON COLUMN collective.dp IS 'Data-parallel engine, 0 where there is one.';
+COMMENT ON COLUMN collective.rank IS 'Rank within the engine''s world; NULL where unknown.';
+COMMENT ON COLUMN collective.collective IS 'Number of the call within the run, equal on all ranks it was matched over.';
+COMMENT ON COLUMN collective.comm IS 'Communicator: description or name of the process group, else the category after `unnamed `.';
+COMMENT ON COLUMN collective.seq IS 'Place in the order of its communicator: Seq of the trace, else counted from 0.';
+COMMENT ON COLUMN collective.activity_id IS 'Activity that carries it; the first, where a tail follows.';
+COMMENT ON COLUMN collective.n_activities IS 'Activities that make it up: 2 where an implementation has a tail of its own, else 1.';
+COMMENT ON COLUMN collective.step IS 'Engine step; NULL where none can be told.';
+COMMENT ON COLUMN collective.phase IS 'Phase: tells collectives of draft and verify apart.';
+COMMENT ON COLUMN collective.name IS 'Name of the activity.';
+COMMENT ON COLUMN collective.category IS 'all_reduce, all_gather, ...';
+COMMENT ON COLUMN collective.impl IS 'Implementation; NULL where the rule names none.';
+COMMENT ON COLUMN collective.is_fused IS 'True where the kernel does other work too (norm, residual, quantisation): bandwidth is a lower bound.';
+COMMENT ON COLUMN collective.group_size IS 'Ranks of the communicator: from the trace or NCCL''s log, else those matched; NULL where unknown.';
+COMMENT ON COLUMN collective.dtype IS 'Element type as torch names it (BFloat16, Float, ...); NULL where unknown.';
+COMMENT ON COLUMN collective.bytes IS 'Size of the message: the reduced tensor; of gathering and scattering collectives the whole over all ranks. NULL where unknown.';
+COMMENT ON COLUMN collective.bytes_source IS 'Where bytes come from: args, nccl_log, shapes or model; NULL without bytes.';
+COMMENT ON COLUMN collective.start_ns IS 'Start on the device, as in the trace.';
+COMMENT ON COLUMN collective.dur_ns IS 'Duration on this rank, its tail included.';
+COMMENT ON COLUMN collective.launch_ns IS 'Start of the launch call; NULL where it is not in the trace.';
+COMMENT ON COLUMN collective.starved_ns IS 'Part of the gap right before it in which its device had nothing queued; NULL without launches.';
+COMMENT ON COLUMN collective.wait_ns IS 'Latest start over ranks less its own, on corrected clocks; 0 on the rank that came last. NULL unless matched.';
+COMMENT ON COLUMN collective.transfer_ns IS 'Shortest duration over ranks, which needs no clocks; NULL unless matched.';
+COMMENT ON COLUMN collective.algorithm IS 'RING, TREE, NVLS, ... as NCCL''s log has it; NULL where no log tells.';
+COMMENT ON COLUMN collective.protocol IS 'LL, LL128 or SIMPLE, likewise.';
+COMMENT ON COLUMN collective.channels IS 'Channels in use: NCCL''s log, else grid.x of an NCCL kernel; NULL elsewhere.';
+COMMENT ON COLUMN collective.model_ns IS 'Time NCCL''s own model gives for it, a lower bound; NULL where it does not apply.';
+COMMENT ON COLUMN collective.match IS 'How its ranks were found: exact (metadata), template (replays of CUDA graphs), order (k-th to k-th), none.';
+
+CREATE TABLE clock_offset (
+    run VARCHAR NOT NULL,
+    dp INTEGER NOT NULL,
+    rank INTEGER,
+    host_name VARCHAR,
+    offset_ns BIGINT NOT NULL,
+    is_applied BOOLEAN NOT NULL,
+    n INTEGER NOT NULL,
+    spread_ns BIGINT NOT NULL,
+    n_early_before INTEGER NOT NULL,
+    n_early_after INTEGER NOT NULL
+);
+COMMENT ON TABLE clock_offset IS 'One row per (dp, rank) with matched collectives: how far its GPU clock stands from the clocks of the others.';
+COMMENT ON COLUMN clock_offset.run IS 'Run.';
+COMMENT ON COLUMN clock_offset.dp IS 'Data-parallel engine.';
+COMMENT ON COLUMN clock_offset.rank IS 'Rank; NULL where unknown.';
+COMMENT ON COLUMN clock_offset.host_name IS 'Host of its trace; NULL where unknown.';
+COMMENT ON COLUMN clock_offset.offset_ns IS 'To be added to its times: median over collectives of the ranks'' mean end less its own.';
+COMMENT ON COLUMN clock_offset.is_applied IS 'True where wait_ns is corrected by it; an offset within its noise is not.';
+COMMENT ON COLUMN clock_offset.n IS 'Collectives it was found from.';
+COMMENT ON COLUMN clock_offset.spread_ns IS 'Median distance of their ends from it.';
+COMMENT ON COLUMN clock_offset.n_early_before IS 'Collectives this rank ended before another began, with times as in the trace: impossible on one clock.';
+COMMENT ON COLUMN clock_offset.n_early_after IS 'The same with corrected times.';
+
+CREATE TABLE calibration (
+    run VARCHAR NOT NULL,
+    file_id INTEGER NOT NULL,
+    tool VARCHAR NOT NULL,
+    mode VARCHAR NOT NULL,
+    category VARCHAR NOT NULL,
+    backend VARCHAR,
+    n_ranks INTEGER,
+    gpu VARCHAR,
+    dtype VARCHAR,
+    bytes BIGINT NOT NULL,
+    is_in_place BOOLEAN NOT NULL,
+    n INTEGER,
+    time_ns BIGINT NOT NULL,
+    p95_ns BIGINT,
+    delayed_rank INTEGER,
+    delay_ns BIGINT
+);
+COMMENT ON TABLE calibration IS 'One row per measured size of a collective: how fast this machine can be.';
+COMMENT ON COLUMN calibration.run IS 'Run.';
+COMMENT ON COLUMN calibration.file_id IS 'File within the run.';
+COMMENT ON COLUMN calibration.tool IS 'nccl-tests or tracekit.';
+COMMENT ON COLUMN calibration.mode IS 'eager, graph (CUDA graph), or burst (a recorded step''s sequence).';
+COMMENT ON COLUMN calibration.category IS 'all_reduce, ...';
+COMMENT ON COLUMN calibration.backend IS 'nccl, gloo, ...; NULL where unknown.';
+COMMENT ON COLUMN calibration.n_ranks IS 'Ranks that took part; NULL where unknown.';
+COMMENT ON COLUMN calibration.gpu IS 'Device of the lowest rank; NULL on CPU or where unknown.';
+COMMENT ON COLUMN calibration.dtype IS 'Element type as the tool names it.';
+COMMENT ON COLUMN calibration.bytes IS 'Size of the message, as in table collective.';
+COMMENT ON COLUMN calibration.is_in_place IS 'True where the result overwrites the input.';
+COMMENT ON COLUMN calibration.n IS 'Calls measured; NULL where unknown.';
+COMMENT ON COLUMN calibration.time_ns IS 'Time of a call: median, or the mean where the tool gives no more.';
+COMMENT ON COLUMN calibration.p95_ns IS '95th percentile; NULL where unknown.';
+COMMENT ON COLUMN calibration.delayed_rank IS 'Rank that was delayed on purpose; NULL without.';
+COMMENT ON COLUMN calibration.delay_ns IS 'By how much, before each call; NULL without.';
+
+CREATE TABLE nccl_comm (
+    run VARCHAR NOT NULL,
+    file_id INTEGER NOT NULL,
+    at_byte BIGINT NOT NULL,
+    host VARCHAR NOT NULL,
+    pid BIGINT NOT NULL,
+    comm VARCHAR NOT NULL,
+    comm_id VARCHAR,
+    rank INTEGER NOT NULL,
+    n_ranks INTEGER NOT NULL,
+    n_nodes INTEGER,
+    cuda_device INTEGER,
+    nvml_device INTEGER,
+    bus_id VARCHAR,
+    nccl_version VARCHAR,
+    n_channels INTEGER,
+    n_nvls_channels INTEGER,
+    n_p2p_channels INTEGER,
+    parent VARCHAR,
+    init_ns BIGINT,
+    destroyed_at_byte BIGINT
+);
+COMMENT ON TABLE nccl_comm IS 'One row per communicator and rank of NCCL's logs.';
+COMMENT ON COLUMN nccl_comm.run IS 'Run.';
+COMMENT ON COLUMN nccl_comm.file_id IS 'Log within the run.';
+COMMENT ON COLUMN nccl_comm.at_byte IS 'Byte of the log at which its Init line begins.';
+COMMENT ON COLUMN nccl_comm.host IS 'Host as the line''s prefix has it.';
+COMMENT ON COLUMN nccl_comm.pid IS 'Process.';
+COMMENT ON COLUMN nccl_comm.comm IS 'Pointer: unique within the process until it is destroyed.';
+COMMENT ON COLUMN nccl_comm.comm_id IS 'Hash that all ranks of a communicator share (commId); NULL before it was logged.';
+COMMENT ON COLUMN nccl_comm.rank IS 'Rank within the communicator.';
+COMMENT ON COLUMN nccl_comm.n_ranks IS 'Its ranks.';
+COMMENT ON COLUMN nccl_comm.n_nodes IS 'Hosts it spans; NULL where not logged, as in the columns that follow.';
+COMMENT ON COLUMN nccl_comm.cuda_device IS 'CUDA device.';
+COMMENT ON COLUMN nccl_comm.nvml_device IS 'Device as NVML counts.';
+COMMENT ON COLUMN nccl_comm.bus_id IS 'PCI bus id in hexadecimal, as logged.';
+COMMENT ON COLUMN nccl_comm.nccl_version IS '2.27.5, ...; of its process.';
+COMMENT ON COLUMN nccl_comm.n_channels IS 'Channels for collectives.';
+COMMENT ON COLUMN nccl_comm.n_nvls_channels IS 'Channels for NVLS.';
+COMMENT ON COLUMN nccl_comm.n_p2p_channels IS 'Channels for point-to-point.';
+COMMENT ON COLUMN nccl_comm.parent IS 'Communicator it was split from.';
+COMMENT ON COLUMN nccl_comm.init_ns IS 'Time its initialisation took.';
+COMMENT ON COLUMN nccl_comm.destroyed_at_byte IS 'Byte of the line that says it is gone; NULL while it lives.';
+
+CREATE TABLE nccl_call (
+    run VARCHAR NOT NULL,
+    file_id INTEGER NOT NULL,
+    at_byte BIGINT NOT NULL,
+    source VARCHAR NOT NULL,
+    logged_ns BIGINT,
+    host VARCHAR NOT NULL,
+    pid BIGINT NOT NULL,
+    tid BIGINT NOT NULL,
+    comm VARCHAR NOT NULL,
+    rank INTEGER,
+    n_ranks INTEGER,
+    collective VARCHAR NOT NULL,
+    category VARCHAR NOT NULL,
+    op_count BIGINT,
+    n_elements BIGINT NOT NULL,
+    dtype VARCHAR,
+    reduction VARCHAR,
+    root INTEGER NOT NULL,
+    bytes BIGINT,
+    is_in_place BOOLEAN NOT NULL,
+    stream VARCHAR NOT NULL
+);
+COMMENT ON TABLE nccl_call IS 'One row per collective call that NCCL logged: when enqueued, never at a graph's replay.';
+COMMENT ON COLUMN nccl_call.run IS 'Run.';
+COMMENT ON COLUMN nccl_call.file_id IS 'Log within the run.';
+COMMENT ON COLUMN nccl_call.at_byte IS 'Byte of the log at which the line begins: their order.';
+COMMENT ON COLUMN nccl_call.source IS 'coll (subsystem COLL) or call (NCCL CALL).';
+COMMENT ON COLUMN nccl_call.logged_ns IS 'Time of the line, ns since the epoch; NULL where it has none.';
+COMMENT ON COLUMN nccl_call.host IS 'Host as the line''s prefix has it.';
+COMMENT ON COLUMN nccl_call.pid IS 'Process.';
+COMMENT ON COLUMN nccl_call.tid IS 'Thread.';
+COMMENT ON COLUMN nccl_call.comm IS 'Pointer of the communicator.';
+COMMENT ON COLUMN nccl_call.rank IS 'Rank within the communicator; NULL where no line tells.';
+COMMENT ON COLUMN nccl_call.n_ranks IS 'Ranks of the communicator; NULL where unknown.';
+COMMENT ON COLUMN nccl_call.collective IS 'AllReduce, ... as logged.';
+COMMENT ON COLUMN nccl_call.category IS 'all_reduce, ...';
+COMMENT ON COLUMN nccl_call.op_count IS 'opCount: a hint, no sequence number (NCCL 2.27 leaves it at 0 on one node).';
+COMMENT ON COLUMN nccl_call.n_elements IS 'count: per rank for gathering and scattering collectives.';
+COMMENT ON COLUMN nccl_call.dtype IS 'bfloat16, ...; NULL for a code that is not known.';
+COMMENT ON COLUMN nccl_call.reduction IS 'sum, ...; NULL where it has none or the code is not known.';
+COMMENT ON COLUMN nccl_call.root IS 'Root, or peer of Send and Recv.';
+COMMENT ON COLUMN nccl_call.bytes IS 'Size of the message, as in table collective; NULL where unknown.';
+COMMENT ON COLUMN nccl_call.is_in_place IS 'True where both buffers are one.';
+COMMENT ON COLUMN nccl_call.stream IS 'CUDA stream as logged.';
+
+CREATE TABLE nccl_tuning (
+    run VARCHAR NOT NULL,
+    file_id INTEGER NOT NULL,
+    at_byte BIGINT NOT NULL,
+    host VARCHAR NOT NULL,
+    pid BIGINT NOT NULL,
+    tid BIGINT NOT NULL,
+    category VARCHAR,
+    bytes BIGINT NOT NULL,
+    algorithm VARCHAR,
+    protocol VARCHAR,
+    n_channels INTEGER,
+    kernel VARCHAR,
+    n_threads INTEGER,
+    model_ns BIGINT
+);
+COMMENT ON TABLE nccl_tuning IS 'One row per choice of algorithm and protocol that NCCL logged, by rank 0 only.';
+COMMENT ON COLUMN nccl_tuning.run IS 'Run.';
+COMMENT ON COLUMN nccl_tuning.file_id IS 'Log within the run.';
+COMMENT ON COLUMN nccl_tuning.at_byte IS 'Byte of the log at which the line begins.';
+COMMENT ON COLUMN nccl_tuning.host IS 'Host.';
+COMMENT ON COLUMN nccl_tuning.pid IS 'Process.';
+COMMENT ON COLUMN nccl_tuning.tid IS 'Thread.';
+COMMENT ON COLUMN nccl_tuning.category IS 'all_reduce, ...; NULL in NCCL 2.20 to 2.22, which do not say.';
+COMMENT ON COLUMN nccl_tuning.bytes IS 'Bytes as logged: per rank for AllGather and ReduceScatter from 2.24 on, total before.';
+COMMENT ON COLUMN nccl_tuning.algorithm IS 'RING, TREE, ...; NULL where undefined.';
+COMMENT ON COLUMN nccl_tuning.protocol IS 'LL, LL128, SIMPLE; NULL where undefined.';
+COMMENT ON COLUMN nccl_tuning.n_channels IS 'Channels in use; NULL where not logged.';
+COMMENT ON COLUMN nccl_tuning.kernel IS 'Kernel, or how the copy engines do it; NULL elsewhere.';
+COMMENT ON COLUMN nccl_tuning.n_threads IS 'Threads of a block; NULL elsewhere.';
+COMMENT ON COLUMN nccl_tuning.model_ns IS 'Time the model expects, no measurement; NULL where not logged.';
+
+CREATE TABLE nccl_model (
+    run VARCHAR NOT NULL,
+    file_id INTEGER NOT NULL,
+    at_byte BIGINT NOT NULL,
+    host VARCHAR NOT NULL,
+    pid BIGINT NOT NULL,
+    category VARCHAR NOT NULL,
+    algorithm VARCHAR NOT NULL,
+    protocol VARCHAR NOT NULL,
+    latency_ns DOUBLE NOT NULL,
+    algbw_gb_per_s DOUBLE NOT NULL,
+    max_threads INTEGER
+);
+COMMENT ON TABLE nccl_model IS 'One row per (communicator's log, collective, algorithm, protocol): NCCL's table of latency and bandwidth.';
+COMMENT ON COLUMN nccl_model.run IS 'Run.';
+COMMENT ON COLUMN nccl_model.file_id IS 'Log within the run.';
+COMMENT ON COLUMN nccl_model.at_byte IS 'Byte of the log at which the line begins.';
+COMMENT ON COLUMN nccl_model.host IS 'Host.';
+COMMENT ON COLUMN nccl_model.pid IS 'Process.';
+COMMENT ON COLUMN nccl_model.category IS 'all_reduce, ...';
+COMMENT ON COLUMN nccl_model.algorithm IS 'RING, TREE, ...';
+COMMENT ON COLUMN nccl_model.protocol IS 'LL, LL128 or SIMPLE.';
+COMMENT ON COLUMN nccl_model.latency_ns IS 'Latency.';
+COMMENT ON COLUMN nccl_model.algbw_gb_per_s IS 'Bandwidth of the algorithm, GB/s; 0 where it is not to be used.';
+COMMENT ON COLUMN nccl_model.max_threads IS 'Max NThreads of the table''s head; NULL where not logged.';
+
+CREATE TABLE nccl_link (
+    run VARCHAR NOT NULL,
+    file_id INTEGER NOT NULL,
+    at_byte BIGINT NOT NULL,
+    host VARCHAR NOT NULL,
+    pid BIGINT NOT NULL,
+    channel INTEGER NOT NULL,
+    connection INTEGER,
+    from_rank INTEGER NOT NULL,
+    to_rank INTEGER NOT NULL,
+    direction VARCHAR,
+    transport VARCHAR NOT NULL,
+    detail VARCHAR NOT NULL
+);
+COMMENT ON TABLE nccl_link IS 'One row per connection of a channel that NCCL logged.';
+COMMENT ON COLUMN nccl_link.run IS 'Run.';
+COMMENT ON COLUMN nccl_link.file_id IS 'Log within the run.';
+COMMENT ON COLUMN nccl_link.at_byte IS 'Byte of the log at which the line begins.';
+COMMENT ON COLUMN nccl_link.host IS 'Host.';
+COMMENT ON COLUMN nccl_link.pid IS 'Process.';
+COMMENT ON COLUMN nccl_link.channel IS 'Channel.';
+COMMENT ON COLUMN nccl_link.connection IS 'Index of the connection; NULL where not logged.';
+COMMENT ON COLUMN nccl_link.from_rank IS 'Sending rank.';
+COMMENT ON COLUMN nccl_link.to_rank IS 'Receiving rank.';
+COMMENT ON COLUMN nccl_link.direction IS 'send or receive, of network connections; NULL elsewhere.';
+COMMENT ON COLUMN nccl_link.transport IS 'P2P, SHM, NET or COLLNET.';
+COMMENT ON COLUMN nccl_link.detail IS 'What follows: CUMEM/read, direct/direct, IB/0/GDRDMA, ...';
+
+CREATE TABLE nccl_note (
+    run VARCHAR NOT NULL,
+    file_id INTEGER NOT NULL,
+    at_byte BIGINT NOT NULL,
+    logged_ns BIGINT,
+    host VARCHAR,
+    pid BIGINT,
+    kind VARCHAR NOT NULL,
+    name VARCHAR,
+    value VARCHAR NOT NULL,
+    facts JSON
+);
+COMMENT ON TABLE nccl_note IS 'One row per other fact of NCCL's logs that topology or trouble is told from.';
+COMMENT ON COLUMN nccl_note.run IS 'Run.';
+COMMENT ON COLUMN nccl_note.file_id IS 'Log within the run.';
+COMMENT ON COLUMN nccl_note.at_byte IS 'Byte of the log at which the line begins.';
+COMMENT ON COLUMN nccl_note.logged_ns IS 'Time of the line, ns since the epoch; NULL where it has none.';
+COMMENT ON COLUMN nccl_note.host IS 'Host; NULL where the line has no prefix.';
+COMMENT ON COLUMN nccl_note.pid IS 'Process; NULL likewise.';
+COMMENT ON COLUMN nccl_note.kind IS 'version, setting, ring, trees, system, node, path, pattern, connected, p2p_off, warning, backtrace, other.';
+COMMENT ON COLUMN nccl_note.name IS 'What it is about: a variable, a pattern''s number, file and line of a warning, ...';
+COMMENT ON COLUMN nccl_note.value IS 'What it says.';
+COMMENT ON COLUMN nccl_note.facts IS 'Its figures by name, where the line has several; else NULL.';
