@@ -635,7 +635,7 @@ CREATE TABLE nccl_comm (
     init_ns BIGINT,
     destroyed_at_byte BIGINT
 );
-COMMENT ON TABLE nccl_comm IS 'One row per communicator and rank of NCCL's logs.';
+COMMENT ON TABLE nccl_comm IS 'One row per communicator and rank of NCCL''s logs.';
 COMMENT ON COLUMN nccl_comm.run IS 'Run.';
 COMMENT ON COLUMN nccl_comm.file_id IS 'Log within the run.';
 COMMENT ON COLUMN nccl_comm.at_byte IS 'Byte of the log at which its Init line begins.';
@@ -680,7 +680,7 @@ CREATE TABLE nccl_call (
     is_in_place BOOLEAN NOT NULL,
     stream VARCHAR NOT NULL
 );
-COMMENT ON TABLE nccl_call IS 'One row per collective call that NCCL logged: when enqueued, never at a graph's replay.';
+COMMENT ON TABLE nccl_call IS 'One row per collective call that NCCL logged: when enqueued, never at a graph''s replay.';
 COMMENT ON COLUMN nccl_call.run IS 'Run.';
 COMMENT ON COLUMN nccl_call.file_id IS 'Log within the run.';
 COMMENT ON COLUMN nccl_call.at_byte IS 'Byte of the log at which the line begins: their order.';
@@ -748,7 +748,7 @@ CREATE TABLE nccl_model (
     algbw_gb_per_s DOUBLE NOT NULL,
     max_threads INTEGER
 );
-COMMENT ON TABLE nccl_model IS 'One row per (communicator's log, collective, algorithm, protocol): NCCL's table of latency and bandwidth.';
+COMMENT ON TABLE nccl_model IS 'One row per (communicator''s log, collective, algorithm, protocol): NCCL''s table of latency and bandwidth.';
 COMMENT ON COLUMN nccl_model.run IS 'Run.';
 COMMENT ON COLUMN nccl_model.file_id IS 'Log within the run.';
 COMMENT ON COLUMN nccl_model.at_byte IS 'Byte of the log at which the line begins.';
@@ -801,7 +801,7 @@ CREATE TABLE nccl_note (
     value VARCHAR NOT NULL,
     facts JSON
 );
-COMMENT ON TABLE nccl_note IS 'One row per other fact of NCCL's logs that topology or trouble is told from.';
+COMMENT ON TABLE nccl_note IS 'One row per other fact of NCCL''s logs that topology or trouble is told from.';
 COMMENT ON COLUMN nccl_note.run IS 'Run.';
 COMMENT ON COLUMN nccl_note.file_id IS 'Log within the run.';
 COMMENT ON COLUMN nccl_note.at_byte IS 'Byte of the log at which the line begins.';
