@@ -29,6 +29,31 @@ CREATE TEMP TABLE device_event (
     collective VARCHAR
 );
 
+-- What kept events tell of collectives: one row per event with "Collective name" in its args, or host
+-- op or span of a collective with shapes. Kernels are found again in device_event by file, start and
+-- name, ops in host_op and spans in scope by file, thread, start and name.
+CREATE TEMP TABLE collective_arg (
+    file_id INTEGER,
+    kind VARCHAR,           -- kernel, op, scope
+    name VARCHAR,
+    thread BIGINT,
+    start_ns BIGINT,
+    dur_ns BIGINT,
+    external_id BIGINT,
+    correlation BIGINT,
+    collective VARCHAR,     -- "Collective name"; NULL where only shapes tell, as for what follows
+    dtype VARCHAR,          -- name in torch: BFloat16
+    n_in BIGINT,            -- elements a rank gives
+    n_out BIGINT,           -- elements a rank gets
+    group_size INTEGER,     -- ranks
+    pg_name VARCHAR,
+    pg_desc VARCHAR,
+    pg_ranks VARCHAR,       -- text of a list, cut by torch past 30 ranks: [0, 1, ...]
+    seq BIGINT,             -- place in the order of the process group
+    in_dims VARCHAR,        -- JSON text of "Input Dims": [[], [17, 256]]
+    in_types VARCHAR        -- JSON text of "Input type": ["Scalar", "c10::BFloat16"]
+);
+
 -- What was skipped, some rows per file and reason: `n` events, one of them if it was a fault.
 CREATE TEMP TABLE skipped (
     file_id INTEGER, skip skip, n BIGINT, name VARCHAR, start_ns BIGINT, end_ns BIGINT
