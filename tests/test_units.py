@@ -1,6 +1,6 @@
 import pytest
 
-from tracekit.units import duration, ms, percent, us
+from tracekit.units import duration, ms, percent, size, us
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,20 @@ def test_duration_has_three_digits_and_the_largest_fitting_unit(ns, text):
 def test_columns_carry_no_unit_and_show_a_missing_value_as_a_dash():
     assert (ms(5_871_000), us(46_249), percent(0.4846)) == ("5.87", "46.2", "48.5")
     assert (ms(None), us(None), percent(None)) == ("-", "-", "-")
+
+
+@pytest.mark.parametrize(
+    ("n_bytes", "text"),
+    [
+        (None, "-"),
+        (0, "0 B"),
+        (1023, "1023 B"),
+        (14_336, "14 KiB"),
+        (1_638_400, "1.56 MiB"),
+        (1_572_864, "1.5 MiB"),
+        (104_857_600, "100 MiB"),
+        (1 << 40, "1,024 GiB"),
+    ],
+)
+def test_sizes_are_in_powers_of_1024(n_bytes, text):
+    assert size(n_bytes) == text

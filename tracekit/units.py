@@ -1,10 +1,11 @@
-"""Nanoseconds to text: the only place where a time or a share is made readable.
+"""Nanoseconds and bytes to text: the only place where a time, share or size is made readable.
 
 Numbers are rounded here and nowhere else; a missing value (None) is shown as `-`.
 """
 
 MISSING = "-"
 _UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"))
+_SIZES = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 
 def ms(ns: float | None, digits: int = 2) -> str:
@@ -31,6 +32,17 @@ def duration(ns: float | None) -> str:
         if abs(ns) >= size * 0.9995:
             return f"{_three_digits(ns / size)} {unit}"
     return f"{ns:.0f} ns"
+
+
+def size(n_bytes: float | None) -> str:
+    """Three significant digits in powers of 1024, as messages are: `14 KiB`, `1.5 MiB`, `999 B`."""
+    if n_bytes is None:
+        return MISSING
+    for unit_bytes, unit in _SIZES:
+        if n_bytes >= unit_bytes:
+            digits = _three_digits(n_bytes / unit_bytes)
+            return f"{digits.rstrip('0').rstrip('.') if '.' in digits else digits} {unit}"
+    return f"{n_bytes:.0f} B"
 
 
 def _rounded(value: float, digits: int) -> float:
