@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from generator import collective_dialects as together
 from generator import other_dialects as other
 from generator import vllm_dialects as vllm
-from generator.folder import Run
 from generator.profiling import Size
+from generator.run import Run
 
 DIALECTS: dict[str, Callable[[Size], Run]] = {
     dialect.__name__: dialect
@@ -45,5 +46,6 @@ DIALECTS: dict[str, Callable[[Size], Run]] = {
         other.dp_dummy_batch,
         other.generic_torch,
         other.no_annotation,
+        together.ranks8_common_clock,
     )
 }

@@ -2,39 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import json
 import shutil
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from pathlib import Path
 
 from generator.batch import Acceptance
-from generator.rank import BASE_NS, MAIN_THREAD, Rank, us
-from generator.truth import Figures, figures, is_complete
-
-Cell = int | str | bool | None
-MODEL = "Kimi-like int4 (synthetic)"
-
-
-@dataclass(slots=True)
-class Run:
-    """A finished run, ready to be written."""
-
-    name: str
-    ranks: list[Rank]
-    engine: str = "vllm"
-    version: str = "0.32.0"
-    tensor_parallel: int = 2
-    method: str | None = None
-    num_tokens: int = 0
-    acceptance: Acceptance | None = None
-    has_empty_steps: bool = False
-    gpu: str = "NVIDIA H100 PCIe"
-    file_name: str = "dp{dp}_pp0_tp{rank}_dcp0_ep{device}_rank{rank}.{stamp}.pt.trace.json.gz"
-    process: str = "VLLM::Worker_TP{rank}"
-    metadata: dict[str, object] = field(default_factory=dict)
+from generator.rank import MAIN_THREAD, Rank, us
+from generator.run import MODEL, Run
+from generator.truth_files import write_truth
 
 
 def write(run: Run, out: Path) -> None:
@@ -47,7 +24,7 @@ def write(run: Run, out: Path) -> None:
     (folder / "run.json").write_text(json.dumps(_context(run), indent=2) + "\n", encoding="utf-8")
     for rank in run.ranks:
         _write_trace(run, rank, folder / "traces")
-    _write_truth(run, folder / "truth")
+    write_truth(run, folder / "truth")
     if run.acceptance and run.engine == "vllm":
         _write_metrics(run.acceptance, folder / "metrics")
 
@@ -67,7 +44,7 @@ def _context(run: Run) -> dict[str, object]:
 
 
 def _write_trace(run: Run, rank: Rank, folder: Path) -> None:
-    stamp = BASE_NS + rank.window_end + 7_000_000 + rank.device
+    stamp = rank.epoch(rank.window_end) + 7_000_000 + rank.device
     about = {"rank": rank.rank, "dp": rank.dp, "pid": rank.pid, "device": rank.device}
     path = folder / run.file_name.format(stamp=stamp, **about)
     head = json.dumps(_metadata(run, rank), indent=2)[:-2]
@@ -97,7 +74,7 @@ def _metadata(run: Run, rank: Rank) -> dict[str, object]:
         },
         "cupti_version": 130200,
         "with_stack": 1,
-        "host_name": "synthetic-host",
+        "host_name": rank.host_name,
         **run.metadata,
         "displayTimeUnit": "ms",
         "baseTimeNanoseconds": rank.base_ns,
@@ -139,81 +116,6 @@ def _window(rank: Rank) -> Iterable[str]:
         '{"name": "Record Window End", "ph": "i", "s": "g", "pid": "", "tid": "", '
         f'"ts": {rank.ts(rank.window_end)}}}'
     )
-
-
-def _write_truth(run: Run, folder: Path) -> None:
-    truths = [(rank, figures(rank)) for rank in run.ranks]
-    _csv(folder / "activities.csv", ACTIVITY_COLUMNS, _activities(run.ranks))
-    _csv(folder / "steps.csv", STEP_COLUMNS, _steps(run, truths))
-    _csv(folder / "step_phases.csv", PHASE_COLUMNS, _phases(truths))
-    _csv(folder / "step_breakdown.csv", BREAKDOWN_COLUMNS, _breakdown(truths))
-    if run.acceptance and run.engine == "vllm":
-        _csv(folder / "spec.csv", SPEC_COLUMNS, _spec(run.acceptance))
-
-
-ACTIVITY_COLUMNS = (
-    "dp rank stream start_ns dur_ns name correlation category impl step phase phase_source link"
-)
-STEP_COLUMNS = (
-    "dp rank step kind is_verify n_draft_tokens n_prefill_reqs n_prefill_tokens n_decode_reqs "
-    "n_decode_tokens start_ns dur_ns busy_ns idle_ns wait_for_work_ns is_complete"
-)
-PHASE_COLUMNS = "dp rank step phase n sum_ns busy_ns"
-BREAKDOWN_COLUMNS = "dp rank step phase category n sum_ns busy_ns exposed_ns overhang_ns"
-SPEC_COLUMNS = "position drafts draft_tokens accepted"
-
-
-def _csv(path: Path, columns: str, rows: Iterable[Sequence[Cell]]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns.split())
-        for row in rows:
-            writer.writerow([int(cell) if isinstance(cell, bool) else cell for cell in row])
-
-
-def _activities(ranks: list[Rank]) -> Iterable[Sequence[Cell]]:
-    for rank in ranks:
-        for row in rank.rows:
-            yield (
-                rank.dp, rank.rank, row.stream, BASE_NS + row.start_ns, row.dur_ns,
-                row.name, row.correlation, row.category, row.impl, row.step, row.phase,
-                row.phase_source, row.link,
-            )  # fmt: skip
-
-
-def _steps(run: Run, truths: list[tuple[Rank, Figures]]) -> Iterable[Sequence[Cell]]:
-    for rank, truth in truths:
-        for number, s in rank.steps.items():
-            window = truth.windows.get(number)
-            device: tuple[Cell, ...] = (None,) * 5
-            if window:
-                dur = window.end_ns - window.start_ns
-                idle = dur - window.busy_ns - window.wait_ns
-                wait = window.wait_ns if run.has_empty_steps else None
-                device = (BASE_NS + window.start_ns, dur, window.busy_ns, idle, wait)
-            yield (
-                rank.dp, rank.rank, number, s.kind, s.is_verify, s.n_draft_tokens,
-                s.n_prefill_reqs, s.n_prefill_tokens, s.n_decode_reqs, s.n_decode_tokens,
-                *device, is_complete(rank, number, s),
-            )  # fmt: skip
-
-
-def _phases(truths: list[tuple[Rank, Figures]]) -> Iterable[Sequence[Cell]]:
-    for rank, truth in truths:
-        for (step, phase), t in sorted(truth.phases.items()):
-            yield rank.dp, rank.rank, step, phase, t.n, t.sum_ns, t.busy_ns
-
-
-def _breakdown(truths: list[tuple[Rank, Figures]]) -> Iterable[Sequence[Cell]]:
-    for rank, truth in truths:
-        for key, t in sorted(truth.breakdown.items()):
-            yield rank.dp, rank.rank, *key, t.n, t.sum_ns, t.busy_ns, t.exposed_ns, t.overhang_ns
-
-
-def _spec(a: Acceptance) -> Iterable[Sequence[Cell]]:
-    yield None, a.drafts, a.draft_tokens, sum(a.accepted)
-    for position, accepted in enumerate(a.accepted):
-        yield position, a.drafts, None, accepted
 
 
 def _write_metrics(a: Acceptance, folder: Path) -> None:

@@ -9,7 +9,16 @@ from pathlib import Path
 MAIN, AUX, COPY = 7, 23, 27
 """Streams: the engine's own, the shared experts' and the output copies'."""
 
-COLLECTIVES = frozenset({"all_reduce", "all_gather", "reduce_scatter", "collective_other"})
+COLLECTIVES = frozenset(
+    ["all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send_recv", "collective_other"]
+)
+
+
+FUSED: frozenset[str] = frozenset()
+"""Keys of collectives that do other work too."""
+
+TAILS: frozenset[str] = frozenset()
+"""Keys of kernels that end the collective before them, with no waiting of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +34,11 @@ class Kernel:
     name: str
 
     @property
+    def is_fused(self) -> bool:
+        """Whether it does other work beside its collective."""
+        return self.key in FUSED
+
+    @property
     def event_category(self) -> str:
         """`cat` of its trace events."""
         if self.name.startswith("Mem"):
@@ -38,8 +52,9 @@ class Work:
 
     `dur_ns` is nominal: ranks and jitter stretch it, and for a collective it is the transfer,
     counted from the last rank's start. `joins` is a stream whose work must be done first.
-    `eager` work is never part of a piecewise graph. `args` is JSON text that its event's args
-    get on top.
+    `eager` work is never part of a piecewise graph. `bytes` is the size of a copy or message.
+    `args` is JSON text that its event's args get on top; `comm` and `seq` are what they tell of
+    a collective. `shape` is the input's of the operator that launches it, where it is recorded.
     """
 
     kernel: Kernel
@@ -50,6 +65,10 @@ class Work:
     eager: bool = False
     bytes: int = 0
     args: str = ""
+    comm: str = ""
+    seq: int | None = None
+    shape: tuple[int, ...] = ()
+    grid: int = 0
 
 
 def _load() -> dict[str, Kernel]:
@@ -72,10 +91,15 @@ def work(
     eager: bool = False,
     nbytes: int = 0,
     args: str = "",
+    shape: tuple[int, ...] = (),
+    grid: int = 0,
 ) -> Work:
     """Work of the catalogue's kernel `key`, nominally `us` microseconds long.
 
     `early` starts it before its predecessor on the stream has ended (programmatic dependent
     launch).
     """
-    return Work(KERNELS[key], round(us * 1000), stream, joins, early, eager, nbytes, args)
+    return Work(
+        KERNELS[key], round(us * 1000), stream, joins, early, eager, nbytes, args,
+        shape=shape, grid=grid,
+    )  # fmt: skip

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from generator.kernels import COLLECTIVES, Kernel, Work
-from generator.rank import MAIN_THREAD, Label, Rank, Step
+from generator.kernels import COLLECTIVES, TAILS, Kernel, Work
+from generator.rank import MAIN_THREAD, Call, Label, Rank, Step
 
 GRAPH_CALL_NS = 45_000
 RCCL_ARGS = ', "Collective name": "allreduce", "Group size": 2, "dtype": "BFloat16"'
@@ -25,6 +25,7 @@ class Machine:
         self.is_hidden = False
         self.hidden_link = "none"
         self._renamed: dict[Work, Work] = {}
+        self._n_calls = 0
 
     @contextmanager
     def only(self, ranks: list[Rank]) -> Iterator[None]:
@@ -151,20 +152,29 @@ class Machine:
             items = [self._rename(item) for item in items]
         ready, externals, first_rows = [], [], []
         for rank in active:
-            start, external = rank.call(call, op, call_ns, thread, self.is_hidden)
+            told = _told(items[0], op)
+            start, external = rank.call(call, op, call_ns, thread, self.is_hidden, told)
             ready.append(start + 4800 + int(900 * rank.random()))
             externals.append(external)
             first_rows.append(len(rank.rows))
         for node, item in enumerate(items):
             starts = [rank.start_of(item, at) for rank, at in zip(active, ready, strict=True)]
-            ends = _ends(active, item, starts)
+            ends, number = _ends(active, item, starts), self._number(item)
             for rank, start, end, external in zip(active, starts, ends, externals, strict=True):
-                rank.put(item, start, end, external, graph, node, link)
+                rank.put(item, start, end, external, graph, node, link, number)
         for rank, first in zip(active, first_rows, strict=True):
             if thread == MAIN_THREAD:
                 rank.note_device_span(first)
             if not self.is_hidden:
                 rank.arrow_end(first)
+
+    def _number(self, item: Work) -> Call | None:
+        """The call of a collective that the item is, or ends; None for other work."""
+        if item.kernel.category not in COLLECTIVES:
+            return None
+        if item.kernel.key not in TAILS:
+            self._n_calls += 1
+        return Call(self._n_calls, len(self.active))
 
     def _rename(self, item: Work) -> Work:
         """The item with the kernel this platform has in its place."""
@@ -177,7 +187,7 @@ class Machine:
 
 def _ends(ranks: list[Rank], item: Work, starts: list[int]) -> list[int]:
     """Ends of the item: each rank's own, or after the last start for a collective."""
-    if item.kernel.category not in COLLECTIVES:
+    if item.kernel.category not in COLLECTIVES or item.kernel.key in TAILS:
         return [
             start + max(600, int(item.dur_ns * rank.speed * (0.98 + 0.04 * rank.random())))
             for rank, start in zip(ranks, starts, strict=True)
@@ -186,3 +196,15 @@ def _ends(ranks: list[Rank], item: Work, starts: list[int]) -> list[int]:
     for rank in ranks:
         rank.speed = rank.bias * (0.84 + 0.6 * rank.random() ** 3)
     return [end + int(380 * rank.random()) for rank in ranks]
+
+
+def _told(item: Work, op: str | None) -> str:
+    """What the operator's args tell of the collective it launches."""
+    if op == "record_param_comms":
+        return item.args
+    if not item.shape:
+        return ""
+    return (
+        f', "Concrete Inputs": ["", "tp:0"], "Input Dims": [{[*item.shape]}, []], '
+        '"Input type": ["c10::BFloat16", ""]'
+    )

@@ -6,12 +6,12 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from generator.batch import Batch, annotation, step_of
-from generator.folder import Run
 from generator.kernels import COPY, MAIN, Work, work
 from generator.machine import Machine
 from generator.model import Model, mla_attention, target_pass
 from generator.profiling import Size, close_window, machine, make_rank, open_window, profile
 from generator.rank import Step
+from generator.run import Run
 from generator.sglang import SGLangOptions, SGLangRunner
 from generator.vllm_runs import Batches, one_verified, prefill_first
 

@@ -14,8 +14,18 @@ BASE_NS = 1_793_000_000_000_000_000
 """Moments of the ranks count from here; their files may have another base time."""
 
 
+class Call(NamedTuple):
+    """One call of a collective: its number in the run, and how many ranks make it."""
+
+    number: int
+    n_ranks: int
+
+
 class Row(NamedTuple):
-    """Truth about one activity; `step` is None where it belongs to none."""
+    """Truth about one activity; `step` is None where it belongs to none.
+
+    `start_ns` is by the GPU's own clock; `graph` is 0 outside of replays.
+    """
 
     stream: int
     start_ns: int
@@ -29,6 +39,10 @@ class Row(NamedTuple):
     phase_source: str
     link: str
     is_kernel: bool
+    item: Work
+    graph: int
+    call: Call | None
+    is_shape_recorded: bool
 
 
 @dataclass(slots=True)
@@ -81,8 +95,10 @@ class Rank:
         self.dp, self.rank, self.device, self.base_ns = dp, rank, device, base_ns
         self.random = random.Random(seed).random
         self.pid = 4101 + device
+        self.host_name = "synthetic-host"
         self.now = 1_037_000_000_000_000 + device * 7919
         self.bias, self.speed = 1.0, 1.0
+        self.clock_ns = self.gpu_clock_ns = 0
         self.free: dict[int, int] = {}
         self.correlation, self.external_id = 1000 * (device + 1), 1
         self.is_recording = False
@@ -99,7 +115,11 @@ class Rank:
 
     def ts(self, ns: int) -> str:
         """A moment as the rank's file writes it, relative to its base time."""
-        return us(ns + BASE_NS - self.base_ns)
+        return us(self.epoch(ns) - self.base_ns)
+
+    def epoch(self, ns: int) -> int:
+        """A moment as ns since the epoch, by the clock of the rank's host."""
+        return BASE_NS + self.clock_ns + ns
 
     def write(self, text: str) -> None:
         """Add a host event, unless the profiler is not running yet."""
@@ -144,9 +164,18 @@ class Rank:
             )
 
     def call(
-        self, name: str, op: str | None, dur: int, thread: int = MAIN_THREAD, hide: bool = False
+        self,
+        name: str,
+        op: str | None,
+        dur: int,
+        thread: int = MAIN_THREAD,
+        hide: bool = False,
+        told: str = "",
     ) -> tuple[int, int]:
-        """Launch from the host: (start of the call, External id or 0). `hide` leaves it out."""
+        """Launch from the host: (start of the call, External id or 0).
+
+        `hide` leaves it out; `told` is JSON text that the operator's args get on top.
+        """
         self.correlation += 1 + int(12 * self.random())
         dur += int(dur * 0.4 * self.random())
         start = self.now + 2600 + int(2500 * self.random())
@@ -154,6 +183,7 @@ class Rank:
         external = self.next_external() if op else 0
         if op:
             op_args = f'"External id": {external}, "Record function id": 0, "Ev Idx": {external}'
+            op_args += told
             self.span("cpu_op", op, start - 2100, dur + 4000, op_args, thread)
         if not hide:
             cat = "cuda_driver" if name.startswith("cuLaunch") else "cuda_runtime"
@@ -177,16 +207,25 @@ class Rank:
         return max(start, ready)
 
     def put(
-        self, item: Work, start: int, end: int, external: int, graph: int, node: int, link: str
+        self,
+        item: Work,
+        start: int,
+        end: int,
+        external: int,
+        graph: int,
+        node: int,
+        link: str,
+        call: Call | None,
     ) -> None:
-        """Record one activity: its event and its truth."""
+        """Record one activity: its event and its truth. Start and end are true times."""
+        self.free[item.stream] = end
         key = (graph, node) if graph else (0, id(item))
         text = self._texts.get(key)
         if text is None:
             text = self._texts[key] = self._text(item, graph, node)
             self._pinned.append(item)
         head, middle, tail = text
-        dur = end - start
+        dur, start = end - start, start + self.gpu_clock_ns
         args = f'{{"External id": {external}, ' if external else "{"
         args += f"{middle}{self.correlation}{tail}"
         self.device_events.append(f'{head}{self.ts(start)}, "dur": {us(dur)}, "args": {args}')
@@ -197,10 +236,10 @@ class Rank:
             Row(
                 item.stream, start, dur, kernel.name, self.correlation, kernel.category,
                 kernel.impl, label.step, label.phase, label.source, link,
-                kernel.event_category == "kernel",
+                kernel.event_category == "kernel", item, graph, call,
+                bool(item.shape and external),
             )
         )  # fmt: skip
-        self.free[item.stream] = end
 
     def note_device_span(self, first_row: int) -> None:
         """Stretch the innermost scope's device spans over the rows from `first_row` on."""
@@ -239,7 +278,7 @@ class Rank:
         ids = f', "graph id": {graph}, "graph node id": {node_id}' if self.has_graph_ids else ""
         if cat == "kernel":
             shape = ', "registers per thread": 64, "shared memory": 0, '
-            shape += f'"grid": [{1 + len(name) % 132}, 1, 1], "block": [256, 1, 1]'
+            shape += f'"grid": [{item.grid or 1 + len(name) % 132}, 1, 1], "block": [256, 1, 1]'
         else:
             shape = f', "bytes": {item.bytes}, "memory bandwidth (GB/s)": 1.5'
         return head, middle, f"{shape}{item.args}{ids}}}}}"

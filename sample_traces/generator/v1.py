@@ -76,6 +76,20 @@ class V1Runner:
             return nullcontext()
         return self.m.phase_scope(number, f"tracekit: {scope}", phase, "plugin")
 
+    @contextmanager
+    def _straggling(self, number: int) -> Iterator[None]:
+        """The forward pass, in which one rank may come late."""
+        straggler = self.o.stragglers.get(number)
+        if straggler is None:
+            yield
+            return
+        rank = self.m.ranks[straggler.rank]
+        if straggler.side == "host":
+            rank.now = max(rank.now, *rank.free.values()) + 140_000
+        bias, rank.bias = rank.bias, rank.bias * (1.5 if straggler.side == "device" else 1)
+        yield
+        rank.bias = bias
+
     def _execute_model(self, number: int, batch: Batch) -> None:
         m, o = self.m, self.o
         m.python_frames("gpu_worker.py(747): execute_model", "gpu_model_runner.py(3758): run")
@@ -92,6 +106,7 @@ class V1Runner:
         with self._part(number, "preprocess", "prepare", "span"):
             self._prepare(batch)
         with (
+            self._straggling(number),
             self._part(number, "forward", target, "span"),
             self._plugin(number, "forward", target),
         ):

@@ -8,6 +8,14 @@ from generator.model import Model
 
 
 @dataclass(frozen=True, slots=True)
+class Straggler:
+    """A rank that comes late in a step: its device computes longer or its host launches late."""
+
+    rank: int
+    side: str
+
+
+@dataclass(frozen=True, slots=True)
 class V1Options:
     """How a version of the V1 runner is set up.
 
@@ -15,7 +23,7 @@ class V1Options:
     `annotation`. graphs: full, piecewise or eager. method: none, eagle or ngram. has_plugin:
     tracekit's plugin is loaded, whose scopes decide before vLLM's own. In `lost_step` the
     trace lacks two launch calls; in `cut_step` profiling stops between execute_model and
-    sample_tokens.
+    sample_tokens. `stragglers` by step.
     """
 
     scopes: str = "none"
@@ -34,6 +42,7 @@ class V1Options:
     lost_step: int | None = None
     cut_step: int | None = None
     logits_args: str = ""
+    stragglers: dict[int, Straggler] = field(default_factory=dict)
     model: Model = field(default_factory=Model)
 
     @property

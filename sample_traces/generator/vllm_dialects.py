@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from generator.batch import Batch
-from generator.folder import Run
 from generator.model import Model
 from generator.profiling import Size
+from generator.run import Run
 from generator.v1_options import V1Options
 from generator.v2 import V2Options
 from generator.vllm_runs import EMPTY, mixture, one, one_verified, prefill_first, v1_run, v2_run

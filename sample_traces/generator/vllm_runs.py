@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from generator.batch import Batch
-from generator.folder import Run
 from generator.kernels import KERNELS
 from generator.profiling import Size, machine, profile
+from generator.run import Run
 from generator.v1 import V1Runner
 from generator.v1_options import V1Options
 from generator.v2 import V2Options, V2Runner
@@ -93,6 +93,7 @@ def v1_run(
     if options.method != "none":
         run.method = {"eagle": "eagle3"}.get(options.method, options.method)
         run.num_tokens, run.acceptance = options.num_tokens, runner.acceptance
+    run.stragglers = [(n, s.rank, s.side) for n, s in sorted(options.stragglers.items())]
     return run
 
 

@@ -1,0 +1,43 @@
+"""A finished run, ready to be written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from generator.batch import Acceptance
+from generator.rank import Rank, Row
+
+MODEL = "Kimi-like int4 (synthetic)"
+
+
+@dataclass(slots=True)
+class Run:
+    """A finished run, ready to be written.
+
+    `stragglers`: step, rank, and whether its `host` or its `device` is slow there.
+    """
+
+    name: str
+    ranks: list[Rank]
+    engine: str = "vllm"
+    version: str = "0.32.0"
+    tensor_parallel: int = 2
+    method: str | None = None
+    num_tokens: int = 0
+    acceptance: Acceptance | None = None
+    has_empty_steps: bool = False
+    gpu: str = "NVIDIA H100 PCIe"
+    file_name: str = "dp{dp}_pp0_tp{rank}_dcp0_ep{device}_rank{rank}.{stamp}.pt.trace.json.gz"
+    process: str = "VLLM::Worker_TP{rank}"
+    metadata: dict[str, object] = field(default_factory=dict)
+    model_config: dict[str, object] | None = None
+    stragglers: list[tuple[int, int, str]] = field(default_factory=list)
+
+    def bytes_source(self, row: Row) -> str | None:
+        """What tells the size of a collective's message; None where nothing does."""
+        if "In msg nelems" in row.item.args:
+            return "args"
+        if row.is_shape_recorded:
+            return "shapes"
+        is_target = row.category == "all_reduce" and row.phase in ("forward", "verify")
+        return "model" if self.model_config and is_target else None
