@@ -11,6 +11,7 @@ from tracekit.errors import SchemaVersionError, StoreError
 
 SCHEMA_VERSION = 3
 SCHEMA_SQL = resources.files("tracekit").joinpath("schema.sql").read_text(encoding="utf-8")
+MACROS_SQL = resources.files("tracekit").joinpath("macros.sql").read_text(encoding="utf-8")
 RUN_TABLES = tuple(
     name for name in re.findall(r"^CREATE TABLE (\w+)", SCHEMA_SQL, re.MULTILINE) if name != "meta"
 )
@@ -37,9 +38,10 @@ class Relation:
 
 
 def apply(con: duckdb.DuckDBPyConnection) -> None:
-    """Create all tables in an empty database."""
+    """Create all tables and macros in an empty database."""
     con.execute("BEGIN")  # one commit for 200 statements: 0.06 s instead of 0.4 s
     con.execute(SCHEMA_SQL)
+    con.execute(MACROS_SQL)
     con.execute("INSERT INTO meta VALUES (?, ?)", [SCHEMA_VERSION, __version__])
     con.execute("COMMIT")
 
