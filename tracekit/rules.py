@@ -18,12 +18,15 @@ NAMES_FILE = "taxonomy_names.tsv"
 MAX_BYTES = 4_000_000
 """Of a user's file of rules."""
 
-_RULE_KEYS = {"category", "impl", "pattern", "examples", "source"}
+_RULE_KEYS = {"category", "impl", "pattern", "examples", "source", "fused", "tail"}
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A class of names: those a pattern matches, or one exact name where `pattern` is None."""
+    """A class of names: those a pattern matches, or one exact name where `pattern` is None.
+
+    `is_fused`: a collective that does other work too; `is_tail`: the second kernel of one.
+    """
 
     category: str
     impl: str | None
@@ -32,6 +35,8 @@ class Rule:
     examples: tuple[str, ...]
     source: str
     file: str
+    is_fused: bool = False
+    is_tail: bool = False
 
     @property
     def label(self) -> str:
@@ -109,6 +114,8 @@ def _rule(entry: object, file: str, number: int) -> Rule:
         examples=_examples(entry, place),
         source=_text(entry, "source", place),
         file=file,
+        is_fused=_flag(entry, "fused", place),
+        is_tail=_flag(entry, "tail", place),
     )
 
 
@@ -131,6 +138,13 @@ def _text(entry: dict[str, Any], key: str, place: str) -> str:
     value = entry.get(key, "")
     if not isinstance(value, str):
         raise TaxonomyError(f"{place}: {key} is not text; put it in quotes")
+    return value
+
+
+def _flag(entry: dict[str, Any], key: str, place: str) -> bool:
+    value = entry.get(key, False)
+    if not isinstance(value, bool):
+        raise TaxonomyError(f"{place}: {key} is not a truth value; write true or leave it out")
     return value
 
 

@@ -35,7 +35,8 @@ def classify(con: duckdb.DuckDBPyConnection, run: str, user_rules: Path | None =
 
 
 def match_names(con: duckdb.DuckDBPyConnection, rules: Sequence[Rule]) -> None:
-    """TEMP TABLE `name_class` (name, category, impl, rule) for the names of `class_name` (name)."""
+    """TEMP TABLE `name_class` (name, category, impl, rule, is_fused, is_tail) for the names of
+    `class_name` (name)."""
     con.execute(_RULES, _columns(rules))
     patterns = {f"p{place}": rule.pattern for place, rule in enumerate(rules) if rule.pattern}
     con.execute(_match_sql(rules), {**patterns, "suffix": _NAME_SUFFIX})
@@ -79,12 +80,14 @@ def load_collective_categories(con: duckdb.DuckDBPyConnection) -> None:
     con.execute(_COLLECTIVES, {"names": [n for n, _ in pairs], "categories": [c for _, c in pairs]})
 
 
-def _columns(rules: Sequence[Rule]) -> dict[str, list[str | None]]:
+def _columns(rules: Sequence[Rule]) -> dict[str, Sequence[str | bool | None]]:
     return {
         "categories": [rule.category for rule in rules],
         "impls": [rule.impl for rule in rules],
         "labels": [rule.label for rule in rules],
         "names": [rule.name for rule in rules],
+        "fused": [rule.is_fused for rule in rules],
+        "tails": [rule.is_tail for rule in rules],
     }
 
 
@@ -136,7 +139,9 @@ SELECT
     unnest($categories::VARCHAR[]) AS category,
     unnest($impls::VARCHAR[]) AS impl,
     unnest($labels::VARCHAR[]) AS rule,
-    unnest($names::VARCHAR[]) AS name
+    unnest($names::VARCHAR[]) AS name,
+    unnest($fused::BOOLEAN[]) AS is_fused,
+    unnest($tails::BOOLEAN[]) AS is_tail
 """
 
 _MATCH = """
@@ -153,14 +158,16 @@ placed AS (
     FROM headed
     LEFT JOIN class_rule AS exact ON exact.name = headed.bare
 )
-SELECT placed.name, coalesce(category, 'unknown') AS category, impl, rule
+SELECT
+    placed.name, coalesce(category, 'unknown') AS category, impl, rule,
+    coalesce(is_fused, false) AS is_fused, coalesce(is_tail, false) AS is_tail
 FROM placed
 LEFT JOIN class_rule USING (place)
 """
 
 _FILL_KERNEL = """
-INSERT INTO kernel (run, name, category, impl, rule)
-SELECT $run, name, category, impl, rule FROM name_class
+INSERT INTO kernel (run, name, category, impl, rule, is_fused, is_tail)
+SELECT $run, name, category, impl, rule, is_fused, is_tail FROM name_class
 """
 
 _MISSED = """

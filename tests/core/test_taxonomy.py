@@ -57,6 +57,34 @@ def test_every_rule_wins_its_own_examples(con):
     assert {name: rule for name, (_, rule) in got.items()} == expected
 
 
+def flags(con, name):
+    add_events(con, ("kernel", name))
+    classify(con, "r")
+    return con.execute("SELECT is_fused, is_tail FROM kernel WHERE name = ?", [name]).fetchone()
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("void flashinfer::trtllm_mnnvl_allreduce::twoshotAllreduceKernel<8>(", (False, False)),
+        ("void flashinfer::trtllm_mnnvl_allreduce::rmsNormLamport<8>(", (True, True)),
+        ("void flashinfer::trtllm_mnnvl_allreduce::oneshotAllreduceFusionKernel<", (True, False)),
+        ("aiter::reduce_scatter_cross_device_store<bf16>", (False, False)),
+        ("aiter::local_device_load_rmsnorm<bf16>", (True, True)),
+        ("nvjet_tst_64x8_64x16_4x1_v_bz_TNT", (False, False)),
+        ("qwertzuiop_kernel", (False, False)),
+    ],
+)
+def test_fused_collectives_and_the_second_kernel_of_split_ones_are_told(con, name, expected):
+    assert flags(con, name) == expected
+
+
+def test_a_flag_is_true_or_false(con, tmp_path):
+    rules = user_file(tmp_path, '[[rule]]\ncategory = "norm"\npattern = "x"\ntail = "yes"\n')
+    with pytest.raises(TaxonomyError, match=r"rule 1: tail is not a truth value; write true"):
+        classify(con, "r", rules)
+
+
 def test_every_rule_has_an_example_and_a_source():
     assert [rule.label for rule in builtin_rules() if not (rule.examples and rule.source)] == []
 
