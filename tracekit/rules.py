@@ -87,7 +87,7 @@ def find_rule(label: str) -> Rule | None:
 
 @cache
 def builtin_document() -> dict[str, Any]:
-    """taxonomy.toml: `categories`, `rule`, `collective`, `cpu`. Read-only: it is cached."""
+    """taxonomy.toml as it is: rules and lists. Read-only: it is cached."""
     text = files("tracekit").joinpath(RULES_FILE).read_text(encoding="utf-8")
     return tomllib.loads(text)
 

@@ -51,6 +51,7 @@ class Accountant:
         if late_base_ns:
             self._run_script("shift", base_ns=late_base_ns)
         self._run_script("zero_start", base_ns=base_ns)
+        self._run_script("absurd_args")
         row = self._execute("span", base_ns=base_ns).fetchone()
         assert row is not None  # an aggregate without groups
         self._execute("skipped", run=self._run)

@@ -53,8 +53,9 @@ def read_traces(
     progress: Progress | None = None,
     is_failed: bool = False,
 ) -> None:
-    """Fill `file`, `ledger` and the host's tables for a run, and the TEMP table `device_event`.
+    """Fill `file`, `ledger` and the host's tables for a run; TEMP tables for what is derived.
 
+    These are `device_event` and `collective_arg`.
     `con` must have no open transaction: a slice that cannot be read one way is read another.
     Compressed files are inflated into the folder `scratch`, one at a time. Of a capture that
     `is_failed`, traces that cannot be read are put into the ledger as a whole.

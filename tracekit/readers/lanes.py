@@ -17,6 +17,7 @@ from tracekit.readers.plain import Plain
 from tracekit.readers.salvage import Piece, events_of, pieces_of
 from tracekit.readers.slices import PROTOCOL, Slice, SliceFileSystem
 from tracekit.readers.statements import statement
+from tracekit.rules import builtin_document
 
 _SALVAGE_BYTES = 4 << 20
 """Part of a slice that is taken apart in Python at a time."""
@@ -91,7 +92,12 @@ class Lanes:
         self.untyped = Doubt()
         self._con = con
         self._plain = plain
-        self._common = {"file_id": file_id, "base_ns": base_ns, "is_frontend": is_frontend}
+        self._common = {
+            "file_id": file_id,
+            "base_ns": base_ns,
+            "is_frontend": is_frontend,
+            "collective_op": builtin_document()["collective_op"]["pattern"],
+        }
         self._slices = SliceFileSystem(plain, file_id)
         self._lenient = Lane(statement("lenient"))
         self._lanes = [*_typed(plain), self._lenient]

@@ -16,5 +16,5 @@ CREATE OR REPLACE TEMP TABLE event (
     bytes BIGINT,
     graph_id BIGINT,
     graph_node_id BIGINT,
-    collective VARCHAR      -- RCCL's Generic kernels tell their collective only in args
+    collective JSON         -- args, where they tell of a collective
 )

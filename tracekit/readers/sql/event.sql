@@ -26,7 +26,7 @@ CREATE TEMP TABLE device_event (
     grid VARCHAR,
     block VARCHAR,
     bytes BIGINT,
-    collective VARCHAR
+    collective VARCHAR      -- RCCL's Generic kernels tell their collective only in args
 );
 
 -- What kept events tell of collectives: one row per event with "Collective name" in its args, or host
@@ -100,18 +100,32 @@ INSERT INTO category VALUES
     ('cuda_profiler_range', NULL, 'cuda_profiler_range');
 
 -- Members of args that are read, as text. In 2021 kernels had `external id`, operators `External id`.
-CREATE TEMP MACRO args_as_text(args) AS {
-    'correlation': args ->> '$.correlation',
-    'External id': coalesce(args ->> '$."External id"', args ->> '$."external id"'),
-    'device': args ->> '$.device',
-    'stream': args ->> '$.stream',
-    'grid': args ->> '$.grid',
-    'block': args ->> '$.block',
-    'bytes': args ->> '$.bytes',
-    'graph id': args ->> '$."graph id"',
-    'graph node id': args ->> '$."graph node id"',
-    'Collective name': args ->> '$."Collective name"'
-};
+-- Parsed once for all of them: `->>` parses for each.
+CREATE TEMP MACRO args_as_text(args) AS struct_update(
+    json_transform(args, '{
+        "correlation": "VARCHAR",
+        "External id": "VARCHAR",
+        "device": "VARCHAR",
+        "stream": "VARCHAR",
+        "grid": "VARCHAR",
+        "block": "VARCHAR",
+        "bytes": "VARCHAR",
+        "graph id": "VARCHAR",
+        "graph node id": "VARCHAR",
+        "Collective name": "VARCHAR",
+        "dtype": "VARCHAR",
+        "In msg nelems": "VARCHAR",
+        "Out msg nelems": "VARCHAR",
+        "Group size": "VARCHAR",
+        "Process Group Name": "VARCHAR",
+        "Process Group Description": "VARCHAR",
+        "Process Group Ranks": "VARCHAR",
+        "Seq": "VARCHAR",
+        "Input Dims": "VARCHAR",
+        "Input type": "VARCHAR"
+    }'),
+    "External id" := coalesce(args ->> '$."External id"', args ->> '$."external id"')
+);
 
 -- Nanoseconds of microseconds as a lane reads them; NULL out of range. Within a century of 1970, and a
 -- day long at most: BIGINT then holds base, start and duration, and the sum of 100 000 durations.

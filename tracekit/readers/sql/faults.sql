@@ -10,7 +10,11 @@ faulty AS (
             ('stream', args.stream),
             ('bytes', args.bytes),
             ('graph id', args."graph id"),
-            ('graph node id', args."graph node id")
+            ('graph node id', args."graph node id"),
+            ('In msg nelems', args."In msg nelems"),
+            ('Out msg nelems', args."Out msg nelems"),
+            ('Group size', args."Group size"),
+            ('Seq', args.Seq)
         ],
         lambda member: member[2] IS NOT NULL AND TRY_CAST(member[2] AS BIGINT) IS NULL
     ) AS members

@@ -69,5 +69,9 @@ SELECT
     TRY_CAST(args.bytes AS BIGINT) AS bytes,
     TRY_CAST(args."graph id" AS BIGINT) AS graph_id,
     TRY_CAST(args."graph node id" AS BIGINT) AS graph_node_id,
-    args."Collective name" AS collective
+    CASE
+        WHEN args."Collective name" IS NOT NULL
+            OR args."Input Dims" IS NOT NULL AND regexp_matches(name, $collective_op)
+            THEN to_json(args)
+    END AS collective
 FROM judged

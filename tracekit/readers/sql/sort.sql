@@ -20,9 +20,33 @@ SELECT
     start_ns, dur_ns, device, stream, correlation, external_id,
     -- CUPTI 13.2 writes graph id 0 on everything launched outside graphs.
     nullif(graph_id, 0), CASE WHEN graph_id != 0 THEN graph_node_id END,
-    grid, block, bytes, collective
+    grid, block, bytes, collective ->> '$."Collective name"'
 FROM event
 WHERE kind IN ('kernel', 'memcpy', 'memset');
+
+INSERT INTO collective_arg
+SELECT
+    file_id, kind, name, thread, start_ns, dur_ns, external_id, correlation,
+    args."Collective name", args.dtype, args."In msg nelems", args."Out msg nelems", args."Group size",
+    args."Process Group Name", args."Process Group Description", args."Process Group Ranks", args.Seq,
+    args."Input Dims", args."Input type"
+FROM (
+    SELECT *, json_transform(collective, '{
+        "Collective name": "VARCHAR",
+        "dtype": "VARCHAR",
+        "In msg nelems": "BIGINT",
+        "Out msg nelems": "BIGINT",
+        "Group size": "INTEGER",
+        "Process Group Name": "VARCHAR",
+        "Process Group Description": "VARCHAR",
+        "Process Group Ranks": "VARCHAR",
+        "Seq": "BIGINT",
+        "Input Dims": "VARCHAR",
+        "Input type": "VARCHAR"
+    }') AS args
+    FROM event
+    WHERE kind IN ('kernel', 'op', 'scope') AND collective IS NOT NULL
+);
 
 INSERT INTO skipped
 SELECT file_id, skip, count(*), any_value(name), min(start_ns), max(start_ns + dur_ns)

@@ -25,7 +25,17 @@ FROM read_json(
             bytes BIGINT,
             "graph id" BIGINT,
             "graph node id" BIGINT,
-            "Collective name" VARCHAR
+            "Collective name" VARCHAR,
+            dtype VARCHAR,
+            "In msg nelems" BIGINT,
+            "Out msg nelems" BIGINT,
+            "Group size" BIGINT,
+            "Process Group Name" VARCHAR,
+            "Process Group Description" VARCHAR,
+            "Process Group Ranks" VARCHAR,
+            Seq BIGINT,
+            "Input Dims" VARCHAR,
+            "Input type" VARCHAR
         )'
     }
 )
