@@ -20,6 +20,7 @@ VIEW_ORDER = (
     "kernel_names",
     "windows",
     "gpu_samples",
+    "calibrations",
     "ingest_ledger",
 )
 """Views in the order to create them: a view may read the tables and the views before it."""

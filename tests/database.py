@@ -28,6 +28,13 @@ REQUIRED = {
     "iteration": {"file_id": 0, "dp": 0, "is_dummy": False, "at_byte": 0},
     "gpu_sample": {"file_id": 0},
     "request": {"file_id": 0},
+    "calibration": {
+        "file_id": 0,
+        "tool": "tracekit",
+        "mode": "eager",
+        "category": "all_reduce",
+        "is_in_place": True,
+    },
 }
 
 

@@ -30,6 +30,7 @@ def baseline(con, run):
         _decode_steps(con, run, rank)
     _breakdown(con, run)
     _kernels(con, run)
+    add(con, "calibration", run, n_ranks=2, bytes=14_336, time_ns=us(32))
 
 
 def _trace(con, run, rank):

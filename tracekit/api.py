@@ -16,6 +16,7 @@ from tracekit.errors import RunError, TraceFormatError, is_interrupt
 from tracekit.limits import DEFAULT_MEMORY
 from tracekit.place import is_of_store, line
 from tracekit.readers import (
+    calibration,
     context,
     gpu_samples,
     iteration_log,
@@ -168,3 +169,4 @@ def _read_windows(con: duckdb.DuckDBPyConnection, inputs: RunInput) -> None:
     iteration_log.read_iterations(con, inputs.of_kind("server_log"), found, run=run)
     load_rows.read_requests(con, inputs.of_kind("load"), found, run=run)
     gpu_samples.read_samples(con, inputs.of_kind("gpu_samples"), found, run=run)
+    calibration.read_calibrations(con, inputs.of_kind("calibration"), run=run)

@@ -10,7 +10,8 @@ A run folder is what `tracekit capture` writes, and a good layout for a recordin
     gpu/         samples of the GPUs
 
 Nothing but a trace is needed, and files are told apart by what is in them. Of a capture that
-failed not even that: its run.json is enough.
+failed not even that: its run.json is enough. Measured sizes of collectives (nccl-tests, `tracekit
+bench`) are a run too.
 """
 
 import os
@@ -34,7 +35,7 @@ _SHOWN_CHARACTERS = 40
 _OF_NO_RANK = re.compile(r"graph_capture_rank_|(?:merged|rpd)-.*\.trace\.json")
 """vLLM's graph capture and SGLang's merged file: what the ranks' own files have, once more."""
 
-_SUFFIX = re.compile(r"(?:\.pt)?(?:\.trace)?(?:\.json)?(?:\.gz|\.zst)?$")
+_SUFFIX = re.compile(r"(?:\.pt)?(?:\.trace)?(?:\.json|\.txt|\.log|\.out)?(?:\.gz|\.zst)?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ class _Group:
     is_only: bool
 
     def is_run(self) -> bool:
-        return any(file.kind == "trace" or _status(file) == "failed" for file in self.files)
+        return any(map(_makes_run, self.files)) or _is_measured(self.files)
 
 
 def _groups(given: str | os.PathLike[str]) -> list[_Group]:
@@ -118,12 +119,14 @@ def _set_aside(file: InputFile) -> InputFile:
 def _roots(base: Path, files: Iterable[InputFile]) -> set[Path]:
     """Folders with traces of their own: the nearest that has a run.json, or not a mere holder.
 
-    Those of captures that failed count too.
+    Those of captures that failed count too, and those with a run.json and measured sizes.
     """
     notes = [file for file in files if file.kind == "run_json"]
     marked = {file.path.parent for file in notes}
     failed = {file.path.parent for file in notes if _status(file) == "failed"}
-    return failed | {_root(file.path, base, marked) for file in files if file.kind == "trace"}
+    measured = {file.path.parent for file in files if file.kind == "calibration"} & marked
+    traced = {_root(file.path, base, marked) for file in files if file.kind == "trace"}
+    return failed | measured | traced
 
 
 def _root(trace: Path, base: Path, marked: set[Path]) -> Path:
@@ -133,6 +136,15 @@ def _root(trace: Path, base: Path, marked: set[Path]) -> Path:
             return folder
     named = (folder for folder in folders if not _TRACE_FOLDER.fullmatch(folder.name))
     return next(named, base)
+
+
+def _makes_run(file: InputFile) -> bool:
+    return file.kind == "trace" or _status(file) == "failed"
+
+
+def _is_measured(files: Iterable[InputFile]) -> bool:
+    """Whether they are a run by their sizes alone; without a run.json they join another's."""
+    return {"calibration", "run_json"} <= {file.kind for file in files}
 
 
 def _owner(file: InputFile, roots: set[Path]) -> Path | None:
@@ -146,7 +158,7 @@ def _status(file: InputFile) -> object:
 
 
 def _joined(groups: list[_Group], run: str | None) -> RunInput:
-    holders = [group for group in groups if group.is_run()]
+    holders = _holders(groups)
     folders = [group for group in holders if group.root.is_dir()]
     if len(folders) > 1 and (run is None or not all(group.is_only for group in folders)):
         raise RunError(_several(folders))
@@ -162,12 +174,18 @@ def _several(folders: list[_Group]) -> str:
     return f"{place}: {len(folders)} runs ({names}); {way_out}"
 
 
+def _holders(groups: list[_Group]) -> list[_Group]:
+    """Groups that are runs; where none is, those with anything measured."""
+    runs = [group for group in groups if group.is_run()]
+    return runs or [g for g in groups if any(file.kind == "calibration" for file in g.files)]
+
+
 def _run_of(groups: list[_Group], run: str | None) -> RunInput:
     source = _shortened(group.given for group in groups)
     base = _base(groups)
     files = _shown_from(base, groups)
     traces = [file for file in files if file.kind == "trace"]
-    if not traces and not any(_status(file) == "failed" for file in files):
+    if not any(_makes_run(file) or file.kind == "calibration" for file in files):
         raise RunError(_no_trace(source, files))
     return RunInput(
         name=_valid(_default_name(groups, base) if run is None else run, source),
@@ -195,7 +213,7 @@ def _shown_from(base: Path, groups: list[_Group]) -> list[InputFile]:
 
 
 def _default_name(groups: list[_Group], base: Path) -> str:
-    holders = [group.root for group in groups if group.is_run()]
+    holders = [group.root for group in _holders(groups)]
     root = holders[0] if len(holders) == 1 else base
     if not root.is_dir():
         return _SUFFIX.sub("", root.name) or root.name

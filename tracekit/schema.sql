@@ -78,7 +78,7 @@ COMMENT ON TABLE file IS 'One row per file looked at by an ingest, used or not.'
 COMMENT ON COLUMN file.run IS 'Run the file belongs to.';
 COMMENT ON COLUMN file.file_id IS 'Number of the file within the run, from 0.';
 COMMENT ON COLUMN file.path IS 'Path relative to what was ingested.';
-COMMENT ON COLUMN file.kind IS 'trace, frontend (no device work: vLLM async_llm), metrics, load, gpu_samples, run_json, server_log, nccl_log, config, context (facts for people, not read), other (not known, not read).';
+COMMENT ON COLUMN file.kind IS 'trace, frontend (no device work: vLLM async_llm), metrics, load, gpu_samples, run_json, server_log, nccl_log, calibration, config, context (facts for people, not read), other (not known, not read).';
 COMMENT ON COLUMN file.dp IS 'Data-parallel engine, 0 where there is one.';
 COMMENT ON COLUMN file.rank IS 'Rank within the engine''s world: --rank, distributedInfo.rank or the file name; NULL where none tells.';
 COMMENT ON COLUMN file.stage IS 'SGLang stage of a file profiled by stage (EXTEND, DECODE); NULL elsewhere.';
@@ -89,7 +89,7 @@ COMMENT ON COLUMN file.bytes IS 'Size on disk, compressed where it is.';
 COMMENT ON COLUMN file.events IS 'Elements of traceEvents; NULL for files that are no trace.';
 COMMENT ON COLUMN file.window_start_ns IS 'Start of the profiling window (PyTorch Profiler span, else first event); NULL without events.';
 COMMENT ON COLUMN file.window_end_ns IS 'End of the profiling window (PyTorch Profiler span, else last event end); NULL without events.';
-COMMENT ON COLUMN file.metadata IS 'Everything of the trace object but traceEvents.';
+COMMENT ON COLUMN file.metadata IS 'Everything of the trace object but traceEvents; of a model''s config.json the whole; else NULL.';
 
 CREATE TABLE ledger (
     run VARCHAR NOT NULL,
@@ -600,7 +600,7 @@ COMMENT ON COLUMN calibration.run IS 'Run.';
 COMMENT ON COLUMN calibration.file_id IS 'File within the run.';
 COMMENT ON COLUMN calibration.tool IS 'nccl-tests or tracekit.';
 COMMENT ON COLUMN calibration.mode IS 'eager, graph (CUDA graph), or burst (a recorded step''s sequence).';
-COMMENT ON COLUMN calibration.category IS 'all_reduce, ...';
+COMMENT ON COLUMN calibration.category IS 'all_reduce, ...; and reduce, gather, scatter, which kernels do not tell apart.';
 COMMENT ON COLUMN calibration.backend IS 'nccl, gloo, ...; NULL where unknown.';
 COMMENT ON COLUMN calibration.n_ranks IS 'Ranks that took part; NULL where unknown.';
 COMMENT ON COLUMN calibration.gpu IS 'Device of the lowest rank; NULL on CPU or where unknown.';

@@ -24,7 +24,7 @@ import duckdb
 
 from tracekit.errors import RunError
 from tracekit.readers.folder import InputFile
-from tracekit.readers.kind import load_json, read_text
+from tracekit.readers.kind import MAX_JSON_BYTES, load_json, read_text
 from tracekit.readers.serve_command import Setup, drafted, setup_of_command
 from tracekit.readers.values import count, text
 from tracekit.run import RunInput
@@ -98,10 +98,8 @@ def insert_files(con: duckdb.DuckDBPyConnection, inputs: RunInput) -> None:
     for file_id, file in enumerate(inputs.others, start=len(inputs.traces)):
         is_context = file.shown in listed or file.path.name.endswith(".profiler_out.txt")
         kind = "context" if file.kind == "other" and is_context else file.kind
-        con.execute(
-            "INSERT INTO file (run, file_id, path, kind, dp, bytes) VALUES (?, ?, ?, ?, 0, ?)",
-            [inputs.name, file_id, file.shown, kind, file.bytes],
-        )
+        said = read_text(file.path, MAX_JSON_BYTES) if kind == "config" else None
+        con.execute(_INSERT_FILE, [inputs.name, file_id, file.shown, kind, file.bytes, said])
 
 
 def _listed(inputs: RunInput) -> set[str]:
@@ -128,6 +126,10 @@ def setup_of_log(log: str) -> Setup:
 
 _VLLM = re.compile(r"Initializing an? (?:V\d )?LLM engine \(v([^)\s]+)\) with config: ([^\n]*)")
 _SGLANG = re.compile(r"server_args=ServerArgs\(([^\n]*)")
+_INSERT_FILE = """
+    INSERT INTO file (run, file_id, path, kind, dp, bytes, metadata)
+    VALUES (?, ?, ?, ?, 0, ?, TRY_CAST(? AS JSON))
+"""
 _INSERT_RUN = """
     INSERT INTO run (run, source, backend, engine, engine_version, model, tensor_parallel,
                      world_size, speculative_method, num_speculative_tokens, is_synthetic,

@@ -18,6 +18,7 @@ Kind = Literal[
     "run_json",
     "server_log",
     "nccl_log",
+    "calibration",
     "config",
     "other",
 ]
@@ -45,6 +46,11 @@ _SERVER_LOG = re.compile(
 _NCCL_LOG = re.compile(
     r":\d+:\d+ (?:\[\d+\] )?(?:\S+ )*?NCCL (?:INFO|WARN|CALL|TRACE) |^NCCL version \d"
 )
+_NCCL_TESTS = re.compile(
+    r"(?:\[\d+(?:,\d+)?\](?:<std(?:out|err)>)?:? ?)?#?\s*"
+    r"(?:nccl-tests version |Collective test starting: |nThread \d+ nGpus \d+ minBytes )"
+)
+_NCCL_TESTS_JSON = re.compile(r'"minimum_bytes"\s*:')
 _LOAD_ROW = re.compile(r'\{(?=.*"start_ns": ?\d)(?=.*"(?:end_ns|first_chunk_ns)": ?(?:\d|null)).')
 """A line of JSON with one request of a load."""
 
@@ -62,6 +68,8 @@ def kind_of(path: Path) -> Kind:
         return _unless_named_trace(path)
     if _is_trace(head):
         return "trace"
+    if head.startswith("{") and _NCCL_TESTS_JSON.search(head):
+        return "calibration"
     kind = _kind_of_text(head)  # before JSON: some logs start with `[2026-01-02 03:04:05]`
     return _kind_of_json(path) if kind == "other" and head.startswith(("{", "[")) else kind
 
@@ -73,9 +81,9 @@ def read_text(path: Path, max_bytes: int) -> str:
     return _inflate(raw, max_bytes).decode("utf-8-sig", errors="replace")
 
 
-def load_json(path: Path) -> dict[str, Any] | None:
+def load_json(path: Path, max_bytes: int | None = None) -> dict[str, Any] | None:
     """A small JSON object; None where the file is too big, not JSON or no object."""
-    if path.stat().st_size > MAX_JSON_BYTES:
+    if path.stat().st_size > (max_bytes or MAX_JSON_BYTES):
         return None
     try:
         value = json.loads(path.read_bytes(), parse_constant=_refuse_constant)
@@ -111,6 +119,8 @@ def _kind_of_json(path: Path) -> Kind:
         return _unless_named_trace(path)
     if path.name == "run.json" or isinstance(value.get("command", value.get("cmd")), list):
         return "run_json"
+    if value.get("tool") == "tracekit" and isinstance(value.get("points"), list):
+        return "calibration"
     return "config" if "model_type" in value or "architectures" in value else "other"
 
 
@@ -127,6 +137,8 @@ def _kind_of_text(head: str) -> Kind:
         return "load"
     if _is_gpu_heading(head.splitlines()[0]):
         return "gpu_samples"
+    if any(map(_NCCL_TESTS.match, lines)):  # before logs: NCCL's lines stand in it
+        return "calibration"
     if any(map(_SERVER_LOG.match, lines)):
         return "server_log"
     return "nccl_log" if any(map(_NCCL_LOG.search, lines)) else "other"

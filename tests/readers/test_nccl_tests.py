@@ -1,0 +1,281 @@
+"""nccl-tests and calibration.json: every measured point, with the bandwidth its tool prints."""
+
+import json
+
+import pytest
+
+import tracekit
+from tracekit.errors import RunError
+from tracekit.readers.kind import kind_of
+from tracekit.readers.nccl_tests import points_of_json, points_of_text
+
+BANNER = """\
+# nccl-tests version 2.19.2 nccl-headers=22807 nccl-library=22807
+# Collective test starting: {program}
+# nThread 1 nGpus 1 minBytes 8 maxBytes 4294967296 step: 2(factor) warmup iters: 5 iters: 20 agg \
+iters: 1 validation: 1 graph: {graph} unalign: 0
+#
+# Using devices
+#  Rank  0 Group  0 Pid   1001 on     node-a device  0 [0000:41:00] NVIDIA Made-up
+#  Rank  1 Group  0 Pid   1002 on     node-a device  1 [0000:42:00] NVIDIA Made-up
+#  Rank  2 Group  0 Pid   1003 on     node-a device  2 [0000:61:00] NVIDIA Made-up
+#  Rank  3 Group  0 Pid   1004 on     node-a device  3 [0000:62:00] NVIDIA Made-up
+#
+"""
+
+
+def row(cells, lead=""):
+    """Cells in columns as nccl-tests prints them."""
+    return lead + "".join(f"{cell:>11}" for cell in cells.split()) + "\n"
+
+
+HALF = "time algbw busbw #wrong"
+HEADING = row(f"size count type redop root {HALF} {HALF}", "#")
+UNITS = row("(B) (elements) (us) (GB/s) (GB/s) (us) (GB/s) (GB/s)", "#")
+TAIL = "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 12.5\n#\n"
+ROWS = (
+    row("8 2 float sum -1 31.20 0.00 0.00 0 30.75 0.00 0.00 0")
+    + row("14336 7168 bfloat16 sum -1 32.00 0.45 0.67 0 31.50 0.46 0.68 0")
+    + row("4294967296 1073741824 float sum -1 1.8e+06 2.39 3.58 N/A 1795000 2.39 3.59 N/A", " ")
+)
+
+
+def new_text(rows, program="all_reduce_perf", graph=0):
+    return BANNER.format(program=program, graph=graph) + HEADING + UNITS + rows + TAIL
+
+
+def times(sheet):
+    return [(p.bytes, p.is_in_place, p.time_ns) for p in sheet.points]
+
+
+EXPECTED = [
+    (8, False, 31_200),
+    (8, True, 30_750),
+    (14_336, False, 32_000),
+    (14_336, True, 31_500),
+    (4_294_967_296, False, 1_800_000_000),
+    (4_294_967_296, True, 1_795_000_000),
+]
+
+
+def test_rows_have_a_point_out_of_place_and_one_in_place():
+    sheet = points_of_text(new_text(ROWS), "out.txt")
+    assert times(sheet) == EXPECTED
+    assert sheet.bad == []
+    point = sheet.points[2]
+    assert (point.category, point.mode, point.n_ranks, point.gpu, point.dtype, point.n) == (
+        "all_reduce", "eager", 4, "NVIDIA Made-up", "bfloat16", 20,
+    )  # fmt: skip
+
+
+def test_graph_launches_are_a_mode_of_their_own():
+    assert {p.mode for p in points_of_text(new_text(ROWS, graph=5), "").points} == {"graph"}
+
+
+@pytest.mark.parametrize(
+    ("program", "category"),
+    [
+        ("all_gather_perf", "all_gather"),
+        ("reduce_scatter_perf", "reduce_scatter"),
+        ("alltoall_perf", "all_to_all"),
+        ("broadcast_perf", "broadcast"),
+        ("sendrecv_perf", "send_recv"),
+        ("scatter_perf", "scatter"),
+    ],
+)
+def test_the_banner_tells_the_collective(program, category):
+    assert {p.category for p in points_of_text(new_text(ROWS, program), "").points} == {category}
+
+
+OLD = """\
+# nThread 1 nGpus 2 minBytes 33554432 maxBytes 33554432 step: 2(factor) warmup iters: 5 iters: 20 \
+validation: 1
+#
+# Using devices
+#   Rank  0 Pid    195 on node-a device  0 [0x07] Made-up K80
+#   Rank  1 Pid    195 on node-a device  1 [0x08] Made-up K80
+#
+"""
+OLD += row("size count type redop time algbw busbw error time algbw busbw error", "#") + UNITS
+OLD += row("33554432 8388608 float sum 19902 1.69 1.69 2e-07 19898 1.69 1.69 2e-07")
+
+
+def test_old_columns_without_root_and_with_error_are_read():
+    sheet = points_of_text(OLD, "all_reduce_perf.log")
+    assert times(sheet) == [(33_554_432, False, 19_902_000), (33_554_432, True, 19_898_000)]
+    assert (sheet.points[0].n_ranks, sheet.points[0].gpu) == (2, "Made-up K80")
+
+
+def test_without_a_word_on_the_collective_nothing_is_guessed():
+    sheet = points_of_text(OLD, "out.txt")
+    assert sheet.points == []
+    assert len(sheet.bad) == 2
+
+
+NCCL = "node-a:1001:1001 [0] NCCL INFO Channel 00/0 : 1[1] -> 2[2] via P2P/CUMEM\n"
+WARN = "\n[2026-01-02 03:04:05] node-a:1001:1001 [0] net.cc:100 NCCL WARN Cuda failure 1 'x'\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ROWS.replace("\n", f"\n{NCCL}", 1),
+        ROWS.replace("-1      31.20", f"-1{NCCL}      31.20"),
+        ROWS.replace("-1      31.20", f"-1{NCCL}{NCCL}      31.20"),
+        ROWS.replace("-1      31.20", f"-1{WARN}      31.20"),
+        ROWS.replace("0.00          0      30.75", f"0.00          0{NCCL}      30.75"),
+        "".join(f"[1,0]<stdout>:{line}\n" for line in ROWS.splitlines()),
+        ROWS.replace("\n", "\r\n"),
+        ROWS.replace("      31.20", " Reducing maxBytes\n      31.20"),
+    ],
+    ids=["between", "glued", "glued twice", "warning", "half", "mpirun", "crlf", "foreign"],
+)
+def test_lines_of_nccl_cost_no_row(text):
+    sheet = points_of_text(new_text(text), "")
+    if "Reducing" in text:
+        assert times(sheet) == EXPECTED[2:]
+        assert len(sheet.bad) > 0
+    else:
+        assert times(sheet) == EXPECTED
+        assert sheet.bad == []
+
+
+def test_a_torn_number_is_told_not_believed():
+    torn = ROWS.replace("      32.00       0.45", "      2.00       0.45")
+    sheet = points_of_text(new_text(torn), "")
+    assert times(sheet) == [EXPECTED[0], EXPECTED[1], *EXPECTED[3:]]
+    assert len(sheet.bad) == 1
+    assert sheet.bad[0].startswith("14336 7168 bfloat16")
+
+
+def test_a_row_cut_at_the_end_of_the_file_is_told():
+    sheet = points_of_text(new_text(ROWS).partition("  1.8e+06")[0], "")
+    assert times(sheet) == EXPECTED[:4]
+    assert len(sheet.bad) == 1
+
+
+SINGLE = f"{HALF} i_min i_max i_p99 i_cv%"
+PER_ITERATION = (
+    BANNER.format(program="all_reduce_perf", graph=0)
+    + row(f"size count type redop root {SINGLE} {SINGLE} timestamp", "#")
+    + row(
+        "14336 7168 bfloat16 sum -1 32.00 0.45 0.67 0 30.00 40.00 39.00 5.10 "
+        "31.50 0.46 0.68 0 30.10 41.00 39.50 6.00 2026-01-02 03:04:05"
+    )
+)
+
+
+def test_columns_of_single_calls_and_time_stamps_are_passed_over():
+    sheet = points_of_text(PER_ITERATION, "")
+    assert times(sheet) == [(14_336, False, 32_000), (14_336, True, 31_500)]
+
+
+def report(**changes):
+    half = {"time": 32.0, "alg_bw": 0.448, "bus_bw": 0.672, "nwrong": 0.0}
+    single = {"p50_us": 31.0, "p95_us": 38.5, "times_us": [31.0, 38.5]}
+    result = {
+        "size": 14336, "count": 7168, "type": "bfloat16", "redop": "sum", "root": "    -1",
+        "out_of_place": half, "out_of_place_per_iter": single, "in_place": half,
+    }  # fmt: skip
+    devices = [{"rank": rank, "device_info": "NVIDIA Made-up"} for rank in range(4)]
+    config = {"nthreads": 1, "ngpus": 1, "minimum_bytes": 8, "iterations": 20, "graph": 0}
+    config |= {"aggregated_iterations": 2, "devices": devices}
+    said = {"version": 3, "args": ["./build/all_reduce_perf", "-g", "1"], "config": config}
+    return {**said, "results": [result], **changes}
+
+
+def test_json_gives_the_median_where_single_calls_were_timed():
+    sheet = points_of_json(report())
+    found = [(p.is_in_place, p.time_ns, p.p95_ns, p.n, p.n_ranks) for p in sheet.points]
+    assert found == [(False, 31_000, 38_500, 40, 4), (True, 32_000, None, 40, 4)]
+
+
+def test_json_without_a_rank_for_each_gpu_counts_those_of_its_process():
+    config = {"nthreads": 1, "ngpus": 8, "devices": [{"rank": 0, "device_info": "X"}]}
+    assert {p.n_ranks for p in points_of_json(report(config=config)).points} == {8}
+
+
+@pytest.mark.parametrize(
+    "result",
+    ["text", {"size": -1, "in_place": {"time": 1}}, {"size": 8, "in_place": {"time": "x"}}],
+)
+def test_json_that_makes_no_sense_is_told(result):
+    sheet = points_of_json(report(results=[result]))
+    assert sheet.points == []
+    assert len(sheet.bad) == 1
+
+
+OWN = {
+    "format": 1, "tool": "tracekit", "backend": "gloo", "n_ranks": 2, "gpu": None,
+    "points": [{
+        "mode": "burst", "collective": "all_reduce", "dtype": "bfloat16", "bytes": 14336,
+        "is_in_place": True, "n": 50, "p50_ns": 81_000, "p95_ns": 99_000, "min_ns": 75_000,
+        "delayed_rank": 1, "delay_ns": 200_000,
+    }],
+}  # fmt: skip
+
+
+def ingested(folder):
+    tracekit.ingest(folder, db=folder.parent / "c.duckdb")
+    return tracekit.open(folder.parent / "c.duckdb")
+
+
+def test_measured_sizes_are_a_run_of_their_own(tmp_path):
+    folder = tmp_path / "curve"
+    folder.mkdir()
+    (folder / "calibration.json").write_text(json.dumps(OWN))
+    (folder / "nccl.txt").write_text(new_text(ROWS))
+    (folder / "report").write_text(json.dumps(report()))
+    db = ingested(folder)
+    assert db.sql("SELECT run, n_ranks, n_activities FROM runs").fetchall() == [("curve", 0, 0)]
+    assert db.sql("SELECT kind, count(*) FROM file GROUP BY 1").fetchall() == [("calibration", 3)]
+    own = db.sql("FROM calibrations WHERE tool = 'tracekit'").fetchall()
+    assert own == [
+        ("curve", "tracekit", "burst", "all_reduce", "gloo", 2, None, "bfloat16", 14336, True, 50,
+         81_000, 99_000, 14336 / 81_000, 14336 / 81_000, 1, 200_000, 0)
+    ]  # fmt: skip
+    assert db.sql("SELECT count(*) FROM calibrations").fetchall() == [(9,)]
+
+
+def test_busbw_is_the_one_that_nccl_tests_prints(tmp_path):
+    folder = tmp_path / "curve"
+    folder.mkdir()
+    for program in ("all_reduce_perf", "alltoall_perf", "broadcast_perf"):
+        (folder / program).write_text(new_text(ROWS, program))
+    found = ingested(folder).sql(
+        "SELECT category, round(busbw_gb_per_s, 2) FROM calibrations "
+        "WHERE bytes = 4294967296 AND is_in_place ORDER BY 1"
+    )
+    assert found.fetchall() == [("all_reduce", 3.59), ("all_to_all", 1.79), ("broadcast", 2.39)]
+
+
+def test_a_later_format_is_refused(tmp_path):
+    folder = tmp_path / "curve"
+    folder.mkdir()
+    (folder / "calibration.json").write_text(json.dumps({**OWN, "format": 2}))
+    with pytest.raises(RunError, match="calibration.json: format 2, this tracekit reads 1"):
+        ingested(folder)
+
+
+def test_points_that_make_no_sense_are_in_the_ledger(tmp_path):
+    folder = tmp_path / "curve"
+    folder.mkdir()
+    bad = [{**OWN["points"][0], "bytes": -1}, 7, {**OWN["points"][0], "mode": "idle"}]
+    (folder / "calibration.json").write_text(json.dumps({**OWN, "points": OWN["points"] + bad}))
+    db = ingested(folder)
+    assert db.sql("SELECT skipped, reason FROM ingest_ledger").fetchall() == [
+        (3, "measured size not understood")
+    ]
+    assert db.sql("SELECT count(*) FROM calibrations").fetchall() == [(1,)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [new_text(ROWS), OLD, NCCL + new_text(ROWS), json.dumps(OWN), json.dumps(report()),
+     json.dumps(report(padding=["x"] * 400_000))],
+    ids=["new", "old", "nccl first", "own", "json", "long json"],
+)  # fmt: skip
+def test_calibrations_are_told_by_what_is_in_them(tmp_path, text):
+    path = tmp_path / "some"
+    path.write_text(text)
+    assert kind_of(path) == "calibration"
