@@ -47,5 +47,12 @@ DIALECTS: dict[str, Callable[[Size], Run]] = {
         other.generic_torch,
         other.no_annotation,
         together.ranks8_common_clock,
+        together.ranks8_clock_offsets,
+        together.ranks8_two_hosts,
+        together.unequal_counts,
+        together.collectives_zoo,
+        together.collectives_zoo_rocm,
+        together.draft_collectives,
+        together.bytes_from_model,
     )
 }

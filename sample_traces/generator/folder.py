@@ -10,7 +10,7 @@ from pathlib import Path
 
 from generator.batch import Acceptance
 from generator.rank import MAIN_THREAD, Rank, us
-from generator.run import MODEL, Run
+from generator.run import CONFIG, MODEL, Run
 from generator.truth_files import write_truth
 
 
@@ -25,8 +25,15 @@ def write(run: Run, out: Path) -> None:
     for rank in run.ranks:
         _write_trace(run, rank, folder / "traces")
     write_truth(run, folder / "truth")
+    if run.has_model_config:
+        _write_config(folder / "models" / "kimi-like-int4")
     if run.acceptance and run.engine == "vllm":
         _write_metrics(run.acceptance, folder / "metrics")
+
+
+def _write_config(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(CONFIG, indent=2) + "\n", encoding="utf-8")
 
 
 def _context(run: Run) -> dict[str, object]:

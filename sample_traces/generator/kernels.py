@@ -14,10 +14,10 @@ COLLECTIVES = frozenset(
 )
 
 
-FUSED: frozenset[str] = frozenset()
+FUSED = frozenset({"ar_flashinfer", "ar_mnnvl_tail", "ar_aiter_tail"})
 """Keys of collectives that do other work too."""
 
-TAILS: frozenset[str] = frozenset()
+TAILS = frozenset({"ar_mnnvl_tail", "ar_aiter_tail"})
 """Keys of kernels that end the collective before them, with no waiting of their own."""
 
 

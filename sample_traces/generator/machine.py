@@ -26,6 +26,7 @@ class Machine:
         self.hidden_link = "none"
         self._renamed: dict[Work, Work] = {}
         self._n_calls = 0
+        self.completion_ns = 380
 
     @contextmanager
     def only(self, ranks: list[Rank]) -> Iterator[None]:
@@ -81,17 +82,17 @@ class Machine:
             yield
 
     def begin_step(self, number: int, step: Step) -> None:
-        """Start step `number` here: a negative one comes before the profiler started."""
+        """Start step `number` here; a rank whose profiler does not run knows nothing of it."""
         for rank in self.active:
             rank.label = Label()
-            if number >= 0:
+            if number >= 0 and rank.is_recording:
                 rank.steps[number] = replace(step, host_start_ns=rank.now, host_phases=set())
                 rank.label = Label(number)
 
     def end_step(self, number: int) -> None:
         """End the step on the host."""
         for rank in self.active:
-            if number >= 0:
+            if number in rank.steps:
                 rank.steps[number].host_end_ns = rank.now
 
     def launch(
@@ -159,7 +160,7 @@ class Machine:
             first_rows.append(len(rank.rows))
         for node, item in enumerate(items):
             starts = [rank.start_of(item, at) for rank, at in zip(active, ready, strict=True)]
-            ends, number = _ends(active, item, starts), self._number(item)
+            ends, number = self._ends(item, starts), self._number(item)
             for rank, start, end, external in zip(active, starts, ends, externals, strict=True):
                 rank.put(item, start, end, external, graph, node, link, number)
         for rank, first in zip(active, first_rows, strict=True):
@@ -167,6 +168,19 @@ class Machine:
                 rank.note_device_span(first)
             if not self.is_hidden:
                 rank.arrow_end(first)
+
+    def _ends(self, item: Work, starts: list[int]) -> list[int]:
+        """Ends of the item: each rank's own, or after the last start for a collective."""
+        ranks = self.active
+        if item.kernel.category not in COLLECTIVES or item.kernel.key in TAILS:
+            return [
+                start + max(600, int(item.dur_ns * rank.speed * (0.98 + 0.04 * rank.random())))
+                for rank, start in zip(ranks, starts, strict=True)
+            ]
+        end = max(starts) + int(item.dur_ns * (0.96 + 0.08 * ranks[0].random()))
+        for rank in ranks:
+            rank.speed = rank.bias * (0.84 + 0.6 * rank.random() ** 3)
+        return [end + int(self.completion_ns * rank.random()) for rank in ranks]
 
     def _number(self, item: Work) -> Call | None:
         """The call of a collective that the item is, or ends; None for other work."""
@@ -183,19 +197,6 @@ class Machine:
             args = RCCL_ARGS if kernel.category == "all_reduce" else item.args
             self._renamed[item] = replace(item, kernel=kernel, args=args)
         return self._renamed.get(item, item)
-
-
-def _ends(ranks: list[Rank], item: Work, starts: list[int]) -> list[int]:
-    """Ends of the item: each rank's own, or after the last start for a collective."""
-    if item.kernel.category not in COLLECTIVES or item.kernel.key in TAILS:
-        return [
-            start + max(600, int(item.dur_ns * rank.speed * (0.98 + 0.04 * rank.random())))
-            for rank, start in zip(ranks, starts, strict=True)
-        ]
-    end = max(starts) + int(item.dur_ns * (0.96 + 0.08 * ranks[0].random()))
-    for rank in ranks:
-        rank.speed = rank.bias * (0.84 + 0.6 * rank.random() ** 3)
-    return [end + int(380 * rank.random()) for rank in ranks]
 
 
 def _told(item: Work, op: str | None) -> str:

@@ -5,22 +5,46 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from generator.kernels import AUX, Work, work
+from generator.nccl_tuning import choice
+
+HIDDEN, VOCABULARY, ELEMENT_BYTES = 7168, 163_840, 2
+CUSTOM_MAX_BYTES = 256 << 10
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """What changes the kernels of a pass: depth, AllReduce, Marlin's generation."""
+    """What changes the kernels of a pass: depth, AllReduce, Marlin's generation.
+
+    `big_reduce` is the AllReduce of messages that vLLM's custom one is too small for.
+    """
 
     layers: int = 3
     all_reduce: str = "ar_custom_2"
     transfer_us: float = 14.0
     moe: tuple[str, str] = ("moe_w13", "moe_w2")
     has_fused_embedding: bool = True
+    big_reduce: str = ""
     args: str = ""
 
     def reduce(self, tokens: int) -> Work:
         """One AllReduce of `tokens` hidden states."""
-        return work(self.all_reduce, self.transfer_us * (1 + 0.002 * (tokens - 1)), args=self.args)
+        nbytes = tokens * HIDDEN * ELEMENT_BYTES
+        is_big = self.big_reduce and nbytes > CUSTOM_MAX_BYTES
+        key = self.big_reduce if is_big else self.all_reduce
+        us = self.transfer_us * (1 + 0.002 * (tokens - 1))
+        grid = choice("all_reduce", nbytes).channels if self.is_pynccl else 0
+        return work(key, us, nbytes=nbytes, args=self.args, grid=grid)
+
+    def gather(self, rows: int) -> Work:
+        """The AllGather of the logits of `rows` tokens."""
+        nbytes = rows * VOCABULARY * ELEMENT_BYTES
+        grid = choice("all_gather", nbytes).channels if self.is_pynccl else 0
+        return work("ag_nccl", 17.0 + 2 * rows, nbytes=nbytes, grid=grid)
+
+    @property
+    def is_pynccl(self) -> bool:
+        """Whether vLLM calls NCCL itself, so that no event's args tell anything."""
+        return self.all_reduce == "ar_nccl" and not self.args
 
 
 BIG_TILES = ("moe_w13_big", "moe_w2_big")

@@ -59,11 +59,11 @@ def dp_dummy_batch(size: Size) -> Run:
     m = Machine([make_rank("dp_dummy_batch", dp, 0, dp, size) for dp in range(2)])
     engine = _DataParallel(m)
     engine.step(-1, [])
-    open_window(m)
+    open_window(m.ranks)
     idle = {2: [1], 3: [1], 5: [0]}
     for number in range(size.steps or 6):
         engine.step(number, idle.get(number, []))
-    close_window(m)
+    close_window(m.ranks)
     run = Run("dp_dummy_batch", m.ranks, tensor_parallel=1, has_empty_steps=True)
     run.process = "VLLM::Worker_DP{dp}_EP{dp}"
     return run
@@ -143,7 +143,7 @@ def generic_torch(size: Size) -> Run:
         with m.scope(f"ProfilerStep#{number + 12}"):
             _train(m)
         m.end_step(number)
-    close_window(m)
+    close_window(m.ranks)
     run = Run("generic_torch", m.ranks, "torch", "2.10.0", 1)
     run.file_name, run.process = "synthetic-host_{pid}.{stamp}.pt.trace.json.gz", "python"
     return run
@@ -170,10 +170,10 @@ def no_annotation(size: Size) -> Run:
     m = machine("no_annotation", 2, size)
     server = _Script(m)
     server.step(-1)
-    open_window(m)
+    open_window(m.ranks)
     for number in range(size.steps or 5):
         server.step(number)
-    close_window(m)
+    close_window(m.ranks)
     run = Run("no_annotation", m.ranks, "torch", "2.10.0", len(m.ranks))
     run.file_name, run.process = "synthetic-host_{pid}.{stamp}.pt.trace.json.gz", "python"
     return run

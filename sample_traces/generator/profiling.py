@@ -44,15 +44,40 @@ def make_rank(name: str, dp: int, rank: int, device: int, size: Size) -> Rank:
 def profile(m: Machine, runner: Runner, batches: Callable[[int], Batch], steps: int) -> None:
     """Run a step before the profiler starts, then `steps` under it."""
     runner.step(-1, batches(-1))
-    open_window(m)
+    open_window(m.ranks)
     for number in range(steps):
         runner.step(number, batches(number))
-    close_window(m)
+    close_window(m.ranks)
 
 
-def open_window(m: Machine) -> None:
+def profile_unevenly(
+    m: Machine, runner: Runner, batches: Callable[[int], Batch], steps: int
+) -> None:
+    """The same, but rank 1 stops a step early and the last rank starts a step late."""
+    early, late = m.ranks[1:2], m.ranks[-1:]
+    runner.step(-1, batches(-1))
+    open_window(m.ranks[:-1])
+    runner.step(0, batches(0))
+    open_window(late)
+    for number in range(1, steps):
+        if number == steps - 1:
+            close_window(early)
+        runner.step(number, batches(number))
+    close_window([rank for rank in m.ranks if not rank.is_closed])
+
+
+def lose_buffer(rank: Rank, step: int) -> None:
+    """Take the middle third of a step's kernels out of a rank's trace, as a dropped buffer does."""
+    mine = [i for i, row in enumerate(rank.rows) if row.step == step]
+    lost = {*mine[len(mine) // 3 : 2 * len(mine) // 3]}
+    kept = [i for i in range(len(rank.rows)) if i not in lost]
+    rank.rows = [rank.rows[i] for i in kept]
+    rank.device_events = [rank.device_events[i] for i in kept]
+
+
+def open_window(ranks: list[Rank]) -> None:
     """Start profiling while the device still works on what was launched before."""
-    for rank in m.ranks:
+    for rank in ranks:
         first = rank.rows[0].start_ns
         end = max(rank.free.values())
         rank.window_start = end - (end - first) // 6 if end > rank.now else rank.now
@@ -63,7 +88,8 @@ def open_window(m: Machine) -> None:
         rank.is_recording = True
 
 
-def close_window(m: Machine) -> None:
+def close_window(ranks: list[Rank]) -> None:
     """Stop profiling after the device has finished."""
-    for rank in m.ranks:
-        rank.window_end = max(rank.now, *rank.free.values()) + 900_000
+    for rank in ranks:
+        rank.now = rank.window_end = max(rank.now, *rank.free.values()) + 900_000
+        rank.is_recording, rank.is_closed = False, True

@@ -101,7 +101,7 @@ class Rank:
         self.clock_ns = self.gpu_clock_ns = 0
         self.free: dict[int, int] = {}
         self.correlation, self.external_id = 1000 * (device + 1), 1
-        self.is_recording = False
+        self.is_recording = self.is_closed = False
         self.host: list[str] = []
         self.device_events: list[str] = []
         self.rows: list[Row] = []
@@ -219,6 +219,8 @@ class Rank:
     ) -> None:
         """Record one activity: its event and its truth. Start and end are true times."""
         self.free[item.stream] = end
+        if self.is_closed:
+            return
         key = (graph, node) if graph else (0, id(item))
         text = self._texts.get(key)
         if text is None:
@@ -253,6 +255,8 @@ class Rank:
 
     def arrow_end(self, first_row: int) -> None:
         """Write the end of the flow from the launch to its first activity."""
+        if first_row == len(self.rows):
+            return
         row = self.rows[first_row]
         self.write(
             f'{{"ph": "f", "id": {self.correlation}, "pid": {self.device}, "tid": {row.stream}, '

@@ -5,9 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from generator.batch import Acceptance
+from generator.model import HIDDEN, VOCABULARY
 from generator.rank import Rank, Row
 
 MODEL = "Kimi-like int4 (synthetic)"
+CONFIG = {
+    "architectures": ["KimiK25ForConditionalGeneration"],
+    "model_type": "kimi_k25",
+    "text_config": {
+        "model_type": "kimi_k2",
+        "hidden_size": HIDDEN,
+        "num_hidden_layers": 61,
+        "vocab_size": VOCABULARY,
+        "torch_dtype": "bfloat16",
+    },
+}
+"""The model's config.json, as far as message sizes need it."""
 
 
 @dataclass(slots=True)
@@ -30,7 +43,7 @@ class Run:
     file_name: str = "dp{dp}_pp0_tp{rank}_dcp0_ep{device}_rank{rank}.{stamp}.pt.trace.json.gz"
     process: str = "VLLM::Worker_TP{rank}"
     metadata: dict[str, object] = field(default_factory=dict)
-    model_config: dict[str, object] | None = None
+    has_model_config: bool = False
     stragglers: list[tuple[int, int, str]] = field(default_factory=list)
 
     def bytes_source(self, row: Row) -> str | None:
@@ -40,4 +53,4 @@ class Run:
         if row.is_shape_recorded:
             return "shapes"
         is_target = row.category == "all_reduce" and row.phase in ("forward", "verify")
-        return "model" if self.model_config and is_target else None
+        return "model" if self.has_model_config and is_target else None

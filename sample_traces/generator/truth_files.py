@@ -110,7 +110,7 @@ def _collective(run: Run, number: int, call: Collective, part: Part) -> Sequence
         over_ranks = (wait, call.transfer_ns, wait == 0)
     return (
         rank.dp, number, item.comm, item.seq, rank.rank, row.step, row.phase, row.name,
-        row.category, row.impl, item.kernel.is_fused,
+        row.category, row.impl, any(row.item.kernel.is_fused for row in part.rows),
         call.n_ranks if call.is_matched or "Group size" in item.args else None,
         item.bytes if source else None, source, rank.epoch(part.start_ns), part.dur_ns,
         *over_ranks, call.match,

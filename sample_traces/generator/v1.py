@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 
 from generator.batch import Acceptance, Batch, annotation, step_of
 from generator.kernels import COPY, MAIN, Work, work
@@ -17,6 +18,7 @@ from generator.model import (
     target_pass,
 )
 from generator.rank import Label
+from generator.stragglers import straggling
 from generator.v1_options import V1Options
 
 DRAFT_GRAPHS = 1 << 24
@@ -76,20 +78,6 @@ class V1Runner:
             return nullcontext()
         return self.m.phase_scope(number, f"tracekit: {scope}", phase, "plugin")
 
-    @contextmanager
-    def _straggling(self, number: int) -> Iterator[None]:
-        """The forward pass, in which one rank may come late."""
-        straggler = self.o.stragglers.get(number)
-        if straggler is None:
-            yield
-            return
-        rank = self.m.ranks[straggler.rank]
-        if straggler.side == "host":
-            rank.now = max(rank.now, *rank.free.values()) + 140_000
-        bias, rank.bias = rank.bias, rank.bias * (1.5 if straggler.side == "device" else 1)
-        yield
-        rank.bias = bias
-
     def _execute_model(self, number: int, batch: Batch) -> None:
         m, o = self.m, self.o
         m.python_frames("gpu_worker.py(747): execute_model", "gpu_model_runner.py(3758): run")
@@ -106,7 +94,7 @@ class V1Runner:
         with self._part(number, "preprocess", "prepare", "span"):
             self._prepare(batch)
         with (
-            self._straggling(number),
+            straggling(self.m, self.o.stragglers.get(number)),
             self._part(number, "forward", target, "span"),
             self._plugin(number, "forward", target),
         ):
@@ -145,14 +133,15 @@ class V1Runner:
 
     def _forward(self, number: int, batch: Batch) -> None:
         is_prefill = batch.prefill_tokens > 0
-        key = (batch.tokens, is_prefill)
+        tokens = min([n for n in self.o.graph_sizes if n >= batch.tokens], default=batch.tokens)
+        key = (tokens, is_prefill)
         if key not in self._pass:
-            self._pass[key] = target_pass(self.o.model, batch.tokens, is_prefill)
+            self._pass[key] = target_pass(self.o.model, tokens, is_prefill)
         items = self._pass[key]
-        graph = 4096 * (1 + batch.tokens)
-        if self.o.graphs == "full" and not is_prefill:
+        graph = 4096 * (1 + tokens)
+        if self.o.graphs in ("full", "decode") and not is_prefill:
             self.m.replay(graph, items)
-        elif self.o.graphs == "eager":
+        elif self.o.graphs in ("eager", "decode"):
             self._eager(items)
         else:
             self._piecewise(graph, items, number == self.o.lost_step)
@@ -188,7 +177,11 @@ class V1Runner:
 
     def _logits(self, rows: int) -> None:
         self.m.launch(work("gemm_lm_head", 96.0 + rows), op="aten::mm")
-        gather = work("ag_nccl", 17.0 + 2 * rows, args=self.o.logits_args)
+        self._gather(rows, self.o.logits_args)
+
+    def _gather(self, rows: int, args: str = "") -> None:
+        """All-gather of the logits of `rows` tokens."""
+        gather = replace(self.o.model.gather(rows), args=args)
         self._collective(gather, "nccl:_all_gather_base", "c10d::_allgather_base_")
 
     def _sample_tokens(self, number: int, batch: Batch) -> None:
@@ -262,6 +255,8 @@ class V1Runner:
             else:
                 self._draft_pieces(tokens, k == 0)
             m.launch(work("gemm_lm_head", 27.0), op="aten::mm")
+            if self.o.gathers_drafts:
+                self._gather(batch.decode_reqs + batch.prefill_reqs)
             m.launch(work("argmax", 6.0), op="aten::argmax")
             if k + 1 < self.o.num_tokens and self.o.has_prepare_kernels:
                 m.launch(work("eagle_step_slot_mapping_metadata", 1.8), call="cuLaunchKernelEx")

@@ -5,14 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from generator.model import Model
-
-
-@dataclass(frozen=True, slots=True)
-class Straggler:
-    """A rank that comes late in a step: its device computes longer or its host launches late."""
-
-    rank: int
-    side: str
+from generator.stragglers import Straggler
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +13,12 @@ class V1Options:
     """How a version of the V1 runner is set up.
 
     scopes: none, new (0.11.1+), 0.10 or 0.11. form: of the step's annotation, see
-    `annotation`. graphs: full, piecewise or eager. method: none, eagle or ngram. has_plugin:
+    `annotation`. graphs: full (prefills: piecewise), decode
+    (prefills: eager), piecewise or eager. method: none, eagle or ngram. has_plugin:
     tracekit's plugin is loaded, whose scopes decide before vLLM's own. In `lost_step` the
     trace lacks two launch calls; in `cut_step` profiling stops between execute_model and
-    sample_tokens. `stragglers` by step.
+    sample_tokens. `stragglers` by step. `graph_sizes`: numbers of tokens that
+    graphs are captured for, largest first; a batch is padded to the next.
     """
 
     scopes: str = "none"
@@ -39,6 +34,8 @@ class V1Options:
     has_eplb: bool = False
     is_random: bool = False
     copies_lengths_out: bool = False
+    gathers_drafts: bool = False
+    graph_sizes: tuple[int, ...] = ()
     lost_step: int | None = None
     cut_step: int | None = None
     logits_args: str = ""

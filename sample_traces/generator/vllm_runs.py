@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from generator.batch import Batch
+from generator.clocks import ON_ONE_CLOCK, Clocks
 from generator.kernels import KERNELS
-from generator.profiling import Size, machine, profile
+from generator.machine import Machine
+from generator.profiling import Runner, Size, machine, profile
 from generator.run import Run
 from generator.v1 import V1Runner
 from generator.v1_options import V1Options
 from generator.v2 import V2Options, V2Runner
 
 Batches = Callable[[int], Batch]
+Profiled = Callable[[Machine, Runner, Batches, int], None]
 
 HIP_CALLS = {
     "cudaLaunchKernel": "hipLaunchKernel",
@@ -80,19 +83,23 @@ def v1_run(
     steps: int = 5,
     *,
     is_hip: bool = False,
+    clocks: Clocks = ON_ONE_CLOCK,
+    runner: type[V1Runner] = V1Runner,
+    profiled: Profiled = profile,
 ) -> Run:
-    """A run of the V1 runner."""
+    """A run of the V1 runner, or of a `runner` derived from it."""
     m = machine(name, ranks, size)
+    clocks.set(m)
     if is_hip:
         m.calls, m.kernels = HIP_CALLS, {k: KERNELS[v] for k, v in HIP_KERNELS.items()}
         for rank in m.ranks:
             rank.has_graph_ids = False
-    runner = V1Runner(m, options)
-    profile(m, runner, batches, size.steps or steps)
+    server = runner(m, options)
+    profiled(m, server, batches, size.steps or steps)
     run = Run(name, m.ranks, tensor_parallel=len(m.ranks), has_empty_steps=options.form != "none")
     if options.method != "none":
         run.method = {"eagle": "eagle3"}.get(options.method, options.method)
-        run.num_tokens, run.acceptance = options.num_tokens, runner.acceptance
+        run.num_tokens, run.acceptance = options.num_tokens, server.acceptance
     run.stragglers = [(n, s.rank, s.side) for n, s in sorted(options.stragglers.items())]
     return run
 

@@ -139,13 +139,3 @@ def test_link_says_whether_the_launch_is_in_the_file(runs):
             linked = (int(row["dp"]), int(row["rank"]), int(row["correlation"])) in calls
             assert linked == (row["link"] == "launch")
             assert bool(row["step"]) or row["phase"] == "other"
-
-
-def test_collectives_end_after_their_last_rank_has_started(runs):
-    for run in runs.values():
-        by_rank = defaultdict(list)
-        for row in run.truth("activities"):
-            if row["step"] and row["category"] in ("all_reduce", "all_gather", "reduce_scatter"):
-                by_rank[key(row)].append(span(row))
-        for calls in zip(*by_rank.values(), strict=True):
-            assert min(end for _, end in calls) > max(start for start, _ in calls)
