@@ -18,6 +18,7 @@ VIEW_ORDER = (
     "step_phases",
     "step_breakdown",
     "kernel_names",
+    "collectives",
     "windows",
     "gpu_samples",
     "calibrations",

@@ -42,6 +42,14 @@ ORDER = (
     "publish",
     "totals",
     "run",
+    "collectives",
+    "communicators",
+    "pairing",
+    "clocks",
+    "alignment",
+    "matched",
+    "message",
+    "publish_collectives",
     "ledger",
 )
 """Stems of the SQL files, each reading what those before it made."""

@@ -1,0 +1,76 @@
+-- Calls paired by their times, where counting does not tell which belong together.
+--
+-- That is so where ranks have different numbers of calls, as one lost events or its window is another, and
+-- where calls that counting paired did not run at the same time: one rank ended before another had begun.
+-- Of two ranks, calls are the same if each one's end is the nearest to the other's and they overlap. All are
+-- compared with the rank that has most; a call that some rank lacks stays unmatched.
+--
+-- Needs times that can be compared: of one host, or corrected over hosts.
+--
+-- Makes: refused, aligned, matching.
+
+CREATE TEMP TABLE refused AS
+SELECT DISTINCT stretch
+FROM timed
+JOIN paired USING (id)
+WHERE is_blocking AND is_timed AND match = 'order'
+GROUP BY stretch, pair
+HAVING max(from_ns) > min(until_ns) + max(tolerance_ns);
+
+CREATE TEMP TABLE aligned AS
+WITH pool AS (
+    SELECT *
+    FROM timed
+    WHERE n_ranks > 1 AND seq IS NULL AND is_timed AND (is_blocking OR category IN ('all_to_all', 'barrier'))
+        AND (id NOT IN (SELECT id FROM paired) OR stretch IN (FROM refused))
+),
+reference AS (
+    SELECT comm_id, arg_max(file_id, (n, -file_id)) AS file_id
+    FROM (SELECT comm_id, file_id, count(*) AS n FROM pool GROUP BY ALL)
+    GROUP BY comm_id
+),
+ref AS (FROM pool SEMI JOIN reference USING (comm_id, file_id)),
+other AS (FROM pool ANTI JOIN reference USING (comm_id, file_id)),
+near AS (
+    SELECT other.id, ref.id AS ref_id
+    FROM other
+    ASOF JOIN ref
+        ON other.comm_id = ref.comm_id AND other.category = ref.category AND other.until_ns >= ref.until_ns
+    UNION
+    SELECT other.id, ref.id
+    FROM other
+    ASOF JOIN ref
+        ON other.comm_id = ref.comm_id AND other.category = ref.category AND other.until_ns <= ref.until_ns
+),
+mutual AS (
+    SELECT other.id, ref_id
+    FROM near
+    JOIN other ON other.id = near.id
+    JOIN ref ON ref.id = near.ref_id
+    WHERE other.from_ns < ref.until_ns + ref.tolerance_ns AND ref.from_ns < other.until_ns + ref.tolerance_ns
+        AND other.impl IS NOT DISTINCT FROM ref.impl
+    QUALIFY
+        row_number() OVER (PARTITION BY other.id ORDER BY abs(other.until_ns - ref.until_ns), ref.id) = 1
+        AND row_number() OVER (
+            PARTITION BY ref.id, other.file_id ORDER BY abs(other.until_ns - ref.until_ns), other.id
+        ) = 1
+),
+member AS (
+    SELECT id, ref_id FROM mutual
+    UNION ALL
+    SELECT DISTINCT ref_id, ref_id FROM mutual
+)
+SELECT member.id, min(member.id) OVER same AS pair
+FROM member
+JOIN pool USING (id)
+WINDOW same AS (PARTITION BY ref_id)
+QUALIFY count(*) OVER same = n_ranks;
+
+CREATE TEMP TABLE matching AS
+SELECT id, pair, match, false AS is_aligned
+FROM paired
+JOIN called USING (id)
+WHERE match = 'exact' OR stretch NOT IN (FROM refused)
+UNION ALL
+SELECT id, pair, 'order', true
+FROM aligned;

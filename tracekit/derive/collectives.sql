@@ -1,0 +1,57 @@
+-- Calls of collectives, one row per call and rank, with what the trace tells of the communicator.
+--
+-- A kernel that ends the one right before it on its stream (two-shot AllReduce, then its norm) is part of
+-- that call: the call lasts to its end.
+--
+-- Makes: collective_call.
+
+CREATE TEMP TABLE collective_call AS
+WITH part AS (
+    SELECT attributed.*, name, signature.impl, is_fused, is_tail
+    FROM attributed
+    JOIN signature USING (name_id)
+    JOIN kernel USING (name)
+    WHERE is_collective
+),
+followed AS (
+    SELECT id, lag(id) OVER (PARTITION BY file_id, device, stream ORDER BY start_ns, end_ns, id) AS before_id
+    FROM attributed
+    SEMI JOIN (FROM part WHERE is_tail) AS tailed USING (file_id, stream)
+),
+tail AS (
+    SELECT head.id AS head_id, part.id, part.end_ns, part.is_fused
+    FROM part
+    JOIN followed USING (id)
+    JOIN part AS head ON head.id = before_id
+    WHERE part.is_tail AND NOT head.is_tail AND part.category_id = head.category_id
+),
+arg AS (
+    SELECT
+        file_id, correlation, start_ns, any_value(collective) AS collective, any_value(seq) AS seq,
+        any_value(group_size) AS group_size, nullif(any_value(pg_name), '') AS pg_name,
+        nullif(nullif(any_value(pg_desc), ''), 'undefined') AS pg_desc, any_value(pg_ranks) AS pg_ranks
+    FROM collective_arg
+    WHERE kind = 'kernel'
+    GROUP BY ALL
+)
+SELECT
+    part.id, part.file_id, part.name, category, impl, step, phase, part.launch_id, part.launch_ns,
+    part.start_ns,
+    greatest(part.end_ns, coalesce(tail.end_ns, part.end_ns)) AS end_ns,
+    1 + (tail.id IS NOT NULL)::INTEGER AS n_activities,
+    part.is_fused OR coalesce(tail.is_fused, false) AS is_fused,
+    -- No rank is done before the last has begun.
+    category IN ('all_reduce', 'all_gather', 'reduce_scatter') AS is_blocking,
+    hash(part.name, grid, block) AS form, graph_id,
+    -- Point to point, each pair of ranks counts for itself.
+    CASE WHEN arg.collective NOT IN ('send', 'recv', 'batch_isend_irecv') THEN seq END AS seq,
+    group_size, pg_name, pg_desc, pg_ranks
+FROM part
+JOIN category_code USING (category_id)
+LEFT JOIN tail ON tail.head_id = part.id
+LEFT JOIN device_event ON device_event.id = part.id
+LEFT JOIN arg
+    ON (arg.file_id, arg.correlation, arg.start_ns)
+    = (part.file_id, device_event.correlation, part.start_ns)
+LEFT JOIN step_number ON (step_number.file_id, step_number.k) = (part.file_id, part.k)
+WHERE part.id NOT IN (SELECT id FROM tail);

@@ -1,0 +1,84 @@
+-- Which calls are of one communicator, and which of them have to agree over its ranks.
+--
+-- Where events name their process group, that is it. Else all calls of a category are taken for one, over
+-- the ranks of a pipeline stage (send_recv: over the stages); all-to-alls, and everything where each
+-- data-parallel engine is one rank, go over all engines, whose steps are numbered apart. A communicator's
+-- ranks are those of its scope with any collective: one that has none of this category has lost them.
+--
+-- stretch    calls that one step and phase of a communicator hold; of no step, those between two steps
+-- place      of a call in its stretch on its rank, from 1
+--
+-- Makes: communicator, called.
+
+CREATE TEMP TABLE communicator AS
+WITH member AS (
+    SELECT
+        file_id, dp, rank, coalesce(stage, '') AS stage, coalesce(host_name, '') AS host, grain_ns,
+        coalesce(
+            try_cast(regexp_extract(path, '(?:_pp|-PP-)(\d+)', 1) AS INTEGER),
+            rank // tensor_parallel, 0
+        ) AS pipeline_stage,
+        count(*) OVER (PARTITION BY stage) AS n_all,
+        count(*) OVER (PARTITION BY dp, stage) AS n_engine,
+        count(*) OVER (PARTITION BY dp, stage, pipeline_stage) AS n_stage
+    FROM file
+    SEMI JOIN collective_call USING (file_id)
+    CROSS JOIN (SELECT tensor_parallel FROM run) AS run
+),
+scoped AS (
+    SELECT
+        used.*, member.* EXCLUDE (file_id), coalesce(pg_desc, pg_name, 'unnamed ' || category) AS comm,
+        CASE
+            WHEN comm IN (pg_desc, pg_name)
+                THEN {'kind': 'named', 'dp': dp, 'part': concat_ws(' ', pg_name, pg_ranks)}
+            WHEN n_engine = 1 OR category = 'all_to_all' THEN {'kind': 'engines', 'dp': NULL, 'part': NULL}
+            WHEN category = 'send_recv' AND n_engine > n_stage
+                THEN {'kind': 'stages', 'dp': dp, 'part': (rank % n_stage)::VARCHAR}
+            ELSE {'kind': 'ranks', 'dp': dp, 'part': pipeline_stage::VARCHAR}
+        END AS scope
+    FROM member
+    JOIN (
+        SELECT DISTINCT file_id, category, pg_name, pg_desc, pg_ranks, group_size FROM collective_call
+    ) AS used USING (file_id)
+)
+SELECT
+    *,
+    dense_rank() OVER (ORDER BY stage, comm, scope) AS comm_id,
+    CASE scope.kind
+        WHEN 'named' THEN greatest(
+            count(DISTINCT file_id) OVER in_comm, least(max(group_size) OVER in_comm, n_engine)
+        )
+        WHEN 'engines' THEN n_all
+        WHEN 'stages' THEN n_engine // n_stage
+        ELSE n_stage
+    END AS n_ranks,
+    count(DISTINCT host) OVER in_comm > 1 AS is_over_hosts
+FROM scoped
+WINDOW in_comm AS (PARTITION BY stage, comm, scope);
+
+CREATE TEMP TABLE called AS
+WITH placed AS (
+    SELECT
+        call.*, dp, rank, grain_ns, comm_id, comm, n_ranks, is_over_hosts,
+        CASE WHEN scope.kind != 'engines' THEN step END AS common_step,
+        coalesce(
+            max(common_step) OVER (PARTITION BY call.file_id ORDER BY start_ns, call.id), -1
+        ) AS after_step
+    FROM collective_call AS call
+    JOIN communicator
+        ON communicator.file_id = call.file_id AND communicator.category = call.category
+        AND communicator.pg_name IS NOT DISTINCT FROM call.pg_name
+        AND communicator.pg_desc IS NOT DISTINCT FROM call.pg_desc
+        AND communicator.pg_ranks IS NOT DISTINCT FROM call.pg_ranks
+        AND communicator.group_size IS NOT DISTINCT FROM call.group_size
+),
+stretched AS (
+    SELECT
+        * EXCLUDE (after_step),
+        dense_rank() OVER (
+            ORDER BY comm_id, common_step, after_step, CASE WHEN common_step IS NOT NULL THEN phase END
+        ) AS stretch
+    FROM placed
+)
+SELECT *, row_number() OVER (PARTITION BY stretch, file_id ORDER BY start_ns, id) AS place
+FROM stretched;
