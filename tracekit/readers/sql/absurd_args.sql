@@ -4,15 +4,13 @@ CREATE OR REPLACE TEMP TABLE absurd AS
 SELECT
     rowid AS arg_id,
     concat_ws(
-        ', ', left(name, 200), 'In msg nelems ' || told.n_in, 'Out msg nelems ' || told.n_out,
-        'Group size ' || told.group_size
+        ', ', left(name, 200), 'In msg nelems ' || n_in, 'Out msg nelems ' || n_out, 'Group size ' || group_size
     ) AS example,
-    CASE WHEN told.n_in BETWEEN 0 AND 1099511627776 THEN told.n_in END AS n_in,
-    CASE WHEN told.n_out BETWEEN 0 AND 1099511627776 THEN told.n_out END AS n_out,
-    CASE WHEN told.group_size BETWEEN 1 AND 262144 THEN told.group_size END AS group_size
-FROM collective_arg AS told
-WHERE file_id = $file_id
-    AND (told.n_in, told.n_out, told.group_size) IS DISTINCT FROM (n_in, n_out, group_size);
+    CASE WHEN n_in BETWEEN 0 AND 1099511627776 THEN n_in END AS sane_in,
+    CASE WHEN n_out BETWEEN 0 AND 1099511627776 THEN n_out END AS sane_out,
+    CASE WHEN group_size BETWEEN 1 AND 262144 THEN group_size END AS sane_size
+FROM collective_arg
+WHERE file_id = $file_id AND (n_in, n_out, group_size) IS DISTINCT FROM (sane_in, sane_out, sane_size);
 
 INSERT INTO ledger
 SELECT
@@ -22,6 +20,6 @@ FROM absurd
 HAVING count(*) > 0;
 
 UPDATE collective_arg
-SET n_in = absurd.n_in, n_out = absurd.n_out, group_size = absurd.group_size
+SET n_in = sane_in, n_out = sane_out, group_size = sane_size
 FROM absurd
-WHERE collective_arg.rowid = absurd.arg_id
+WHERE collective_arg.rowid = arg_id

@@ -45,7 +45,7 @@ CREATE TEMP TABLE collective_arg (
     dtype VARCHAR,          -- name in torch: BFloat16
     n_in BIGINT,            -- elements a rank gives
     n_out BIGINT,           -- elements a rank gets
-    group_size INTEGER,     -- ranks
+    group_size BIGINT,      -- ranks
     pg_name VARCHAR,
     pg_desc VARCHAR,
     pg_ranks VARCHAR,       -- text of a list, cut by torch past 30 ranks: [0, 1, ...]

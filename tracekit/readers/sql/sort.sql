@@ -36,7 +36,7 @@ FROM (
         "dtype": "VARCHAR",
         "In msg nelems": "BIGINT",
         "Out msg nelems": "BIGINT",
-        "Group size": "INTEGER",
+        "Group size": "BIGINT",
         "Process Group Name": "VARCHAR",
         "Process Group Description": "VARCHAR",
         "Process Group Ranks": "VARCHAR",
