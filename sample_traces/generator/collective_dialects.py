@@ -6,14 +6,18 @@ from generator.batch import Batch
 from generator.clocks import Clocks
 from generator.machine import Machine
 from generator.model import Model
+from generator.nccl_log import NcclLog
 from generator.profiling import Runner, Size, lose_buffer, profile_unevenly
 from generator.run import Run
 from generator.stragglers import Straggler
 from generator.v1_options import V1Options
-from generator.vllm_runs import Batches, one, one_verified, v1_run
+from generator.v2 import V2Options
+from generator.vllm_runs import Batches, one, one_verified, v1_run, v2_run
 from generator.zoo import RocmZoo, Zoo
 
 TP8 = Model(all_reduce="ar_custom_8", transfer_us=34.4)
+PYNCCL = Model(all_reduce="ar_nccl", transfer_us=41.0)
+GRAPH_SIZES = (8, 4, 2, 1)
 STRAGGLERS = {
     1: Straggler(3, "device"),
     2: Straggler(6, "host"),
@@ -92,4 +96,29 @@ def _growing(number: int) -> Batch:
 
 def _with_config(run: Run) -> Run:
     run.has_model_config = True
+    return run
+
+
+def nccl_log_graphs(size: Size) -> Run:
+    """Pynccl in graphs of several batch sizes, an eager prefill, and NCCL's logs beside."""
+    options = V1Options(model=PYNCCL, graphs="decode", graph_sizes=GRAPH_SIZES)
+    run = v1_run("nccl_log_graphs", size, options, _sizes, 8, 6)
+    run.nccl_log = NcclLog(PYNCCL, GRAPH_SIZES)
+    return _with_config(run)
+
+
+def _sizes(number: int) -> Batch:
+    """A prompt, then batches of which 3 is padded to 4."""
+    if number == 0:
+        return Batch(decode_reqs=0, prefill_reqs=1, prefill_tokens=128)
+    return Batch(decode_reqs=(8, 1, 3, 4, 2)[number % 5])
+
+
+def nccl_log_no_annotation(size: Size) -> Run:
+    """The same without annotations: of two batch sizes with equal channels none is chosen."""
+    sizes = (8, 4, 1)
+    options = V2Options(form="none", model=PYNCCL)
+    batches = lambda n: Batch(decode_reqs=sizes[n % 3])  # noqa: E731
+    run = v2_run("nccl_log_no_annotation", size, options, batches, 6, ranks=8)
+    run.nccl_log = NcclLog(PYNCCL, sizes, is_told_apart=False)
     return run

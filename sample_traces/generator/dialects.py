@@ -54,5 +54,7 @@ DIALECTS: dict[str, Callable[[Size], Run]] = {
         together.collectives_zoo_rocm,
         together.draft_collectives,
         together.bytes_from_model,
+        together.nccl_log_graphs,
+        together.nccl_log_no_annotation,
     )
 }

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from generator.batch import Acceptance
+from generator.nccl_log import NcclLog, lines
 from generator.rank import MAIN_THREAD, Rank, us
 from generator.run import CONFIG, MODEL, Run
 from generator.truth_files import write_truth
@@ -25,10 +26,19 @@ def write(run: Run, out: Path) -> None:
     for rank in run.ranks:
         _write_trace(run, rank, folder / "traces")
     write_truth(run, folder / "truth")
+    if run.nccl_log:
+        _write_nccl_logs(run, run.nccl_log, folder / "logs")
     if run.has_model_config:
         _write_config(folder / "models" / "kimi-like-int4")
     if run.acceptance and run.engine == "vllm":
         _write_metrics(run.acceptance, folder / "metrics")
+
+
+def _write_nccl_logs(run: Run, log: NcclLog, folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
+    for rank in run.ranks:
+        path = folder / f"nccl.{rank.host_name}.{rank.pid}.log"
+        path.write_text("\n".join(lines(log, rank, run.ranks)) + "\n", encoding="utf-8")
 
 
 def _write_config(folder: Path) -> None:

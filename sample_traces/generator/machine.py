@@ -157,6 +157,8 @@ class Machine:
             start, external = rank.call(call, op, call_ns, thread, self.is_hidden, told)
             ready.append(start + 4800 + int(900 * rank.random()))
             externals.append(external)
+            if not graph and items[0].kernel.impl == "nccl":
+                rank.enqueued.append((start, items[0]))
             first_rows.append(len(rank.rows))
         for node, item in enumerate(items):
             starts = [rank.start_of(item, at) for rank, at in zip(active, ready, strict=True)]

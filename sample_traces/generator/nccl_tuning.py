@@ -6,6 +6,7 @@ Latencies are the constants of NCCL 2.23 to 2.30 for PCIe, bandwidths those of t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 LATENCY_US = {
@@ -50,3 +51,23 @@ def choice(category: str, nbytes: int) -> Choice:
     }
     best = min(times, key=lambda key: times[key])
     return Choice(best[1], best[2], 1 if nbytes < 32 << 10 else 2, round(times[best]))
+
+
+ALGORITHMS = ["Tree", "Ring", "CollNetDirect", "CollNetChain", "NVLS", "NVLSTree", "PAT"]
+COLLECTIVES = {"AllGather": "all_gather", "AllReduce": "all_reduce"}
+MAX_THREADS = {"LL": 512, "LL128": 640, "SIMPLE": 512}
+
+
+def table() -> Iterable[str]:
+    """The model's figures as NCCL logs them: three algorithms a block, 0.0 where unusable."""
+    for first in range(0, len(ALGORITHMS), 3):
+        block = ALGORITHMS[first : first + 3]
+        yield "  Algorithm   |" + "".join(f" {'':14}   {a:>14}   {'':14} |" for a in block)
+        protocols = [name for _ in block for name in ("LL", "LL128", "Simple")]
+        yield "  Protocol    |" + "".join(f" {name:>14} |" for name in protocols)
+        threads = [MAX_THREADS[name.upper()] for name in protocols]
+        yield " Max NThreads |" + "".join(f" {n:14d} |" for n in threads)
+        for name, category in COLLECTIVES.items():
+            keys = [(category, a.upper(), p) for a in block for p in MAX_THREADS]
+            cells = (f"{LATENCY_US.get(k, 0):8.1f}/{ALGBW_GB_PER_S.get(k, 0):6.1f} |" for k in keys)
+            yield f"{name:>13} |" + "".join(cells)

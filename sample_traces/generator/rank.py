@@ -105,6 +105,7 @@ class Rank:
         self.host: list[str] = []
         self.device_events: list[str] = []
         self.rows: list[Row] = []
+        self.enqueued: list[tuple[int, Work]] = []
         self.steps: dict[int, Step] = {}
         self.scopes: list[Scope] = []
         self.label = Label()

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from generator.batch import Acceptance
 from generator.model import HIDDEN, VOCABULARY
+from generator.nccl_log import NcclLog
 from generator.rank import Rank, Row
 
 MODEL = "Kimi-like int4 (synthetic)"
@@ -44,12 +45,15 @@ class Run:
     process: str = "VLLM::Worker_TP{rank}"
     metadata: dict[str, object] = field(default_factory=dict)
     has_model_config: bool = False
+    nccl_log: NcclLog | None = None
     stragglers: list[tuple[int, int, str]] = field(default_factory=list)
 
     def bytes_source(self, row: Row) -> str | None:
         """What tells the size of a collective's message; None where nothing does."""
         if "In msg nelems" in row.item.args:
             return "args"
+        if self.nccl_log and self.nccl_log.tells(row):
+            return "nccl_log"
         if row.is_shape_recorded:
             return "shapes"
         is_target = row.category == "all_reduce" and row.phase in ("forward", "verify")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from generator.batch import Acceptance
 from generator.collectives import Collective, Part, collectives
+from generator.nccl_tuning import choice
 from generator.rank import Rank
 from generator.run import Run
 from generator.truth import Figures, figures, is_complete
@@ -43,7 +44,8 @@ PHASE_COLUMNS = "dp rank step phase n sum_ns busy_ns"
 BREAKDOWN_COLUMNS = "dp rank step phase category n sum_ns busy_ns exposed_ns overhang_ns"
 COLLECTIVE_COLUMNS = (
     "dp collective comm seq rank step phase name category impl is_fused group_size bytes "
-    "bytes_source start_ns dur_ns wait_ns transfer_ns is_last match"
+    "bytes_source start_ns dur_ns wait_ns transfer_ns is_last match algorithm protocol channels "
+    "model_ns"
 )
 SPEC_COLUMNS = "position drafts draft_tokens accepted"
 
@@ -108,12 +110,15 @@ def _collective(run: Run, number: int, call: Collective, part: Part) -> Sequence
     over_ranks: Sequence[Cell] = (None, None, None)
     if call.is_matched:
         over_ranks = (wait, call.transfer_ns, wait == 0)
+    logged: Sequence[Cell] = (None,) * 4
+    if source == "nccl_log":
+        logged = choice(row.category, item.bytes)
     return (
         rank.dp, number, item.comm, item.seq, rank.rank, row.step, row.phase, row.name,
         row.category, row.impl, any(row.item.kernel.is_fused for row in part.rows),
         call.n_ranks if call.is_matched or "Group size" in item.args else None,
         item.bytes if source else None, source, rank.epoch(part.start_ns), part.dur_ns,
-        *over_ranks, call.match,
+        *over_ranks, call.match, *logged,
     )  # fmt: skip
 
 

@@ -111,10 +111,11 @@ def v2_run(
     batches: Batches,
     steps: int = 5,
     *,
+    ranks: int = 2,
     is_hidden: bool = False,
 ) -> Run:
     """A run of the V2 runner; `is_hidden` leaves its launch calls out."""
-    m = machine(name, 2, size)
+    m = machine(name, ranks, size)
     for rank in m.ranks:
         rank.has_ops = options.form != "none"
     runner = V2Runner(m, options)

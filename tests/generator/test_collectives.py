@@ -1,5 +1,6 @@
 """The truth about collectives agrees with the activities, the clocks and what the dialect says."""
 
+import re
 from collections import Counter, defaultdict
 
 import pytest
@@ -159,3 +160,54 @@ def test_implementation_changes_with_the_size_of_the_message(runs):
         "custom_1stage": {14336 * tokens for tokens in (1, 2, 4, 8, 16)},
         "nccl": {14336 * 256},
     }
+
+
+def calls_logged(run, rank):
+    """(collective, count) of the COLL lines of a rank's log, in order."""
+    (path,) = (run.path / "logs").glob(f"nccl.synthetic-host.{4101 + rank}.log")
+    pattern = re.compile(r" NCCL INFO (\w+): opCount 0 .* count (\d+) datatype 9 ")
+    found = map(pattern.search, path.read_text().splitlines())
+    return [(m[1], int(m[2])) for m in found if m]
+
+
+def test_logs_end_with_the_eager_calls_of_the_trace(runs):
+    run = runs["nccl_log_graphs"]
+    eager = [
+        ("AllReduce", int(row["bytes"]) // 2)
+        if row["category"] == "all_reduce"
+        else ("AllGather", int(row["bytes"]) // 16)
+        for row in run.truth("collectives")
+        if row["rank"] == "3" and row["match"] == "order"
+    ]
+    assert len(eager) > 10
+    assert calls_logged(run, 3)[-len(eager) :] == eager
+
+
+def test_logs_hold_two_passes_of_every_captured_size_largest_first(runs):
+    calls = calls_logged(runs["nccl_log_graphs"], 0)
+    sizes = [2048, 8, 8, 4, 4, 2, 2, 1, 1]
+    assert calls[: 7 * 9] == [("AllReduce", 7168 * size) for size in sizes for _ in range(7)]
+
+
+def test_only_the_first_rank_logs_what_it_chose(runs):
+    run = runs["nccl_log_graphs"]
+    logs = sorted((run.path / "logs").iterdir())
+    chosen = [path.read_text().count("channel{Lo..Hi}") for path in logs]
+    assert chosen == [len(calls_logged(run, 0)), *[0] * 7]
+
+
+def test_sizes_with_equal_channels_are_not_told_apart_without_annotations(runs):
+    rows = runs["nccl_log_no_annotation"].truth("collectives")
+    in_graphs = {(r["step"], r["bytes"]) for r in rows if r["match"] == "template"}
+    assert in_graphs == {(str(s), "14336" if s % 3 == 2 else "") for s in range(6)}
+
+
+def test_a_batch_is_padded_to_the_next_captured_size(runs):
+    run = runs["nccl_log_graphs"]
+    tokens = {s["step"]: int(s["n_decode_tokens"]) for s in run.truth("steps")}
+    sizes = {
+        (tokens[row["step"]], int(row["bytes"]) // 14336)
+        for row in run.truth("collectives")
+        if row["match"] == "template"
+    }
+    assert sizes == {(1, 1), (2, 2), (3, 4), (4, 4), (8, 8)}
