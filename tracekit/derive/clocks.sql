@@ -3,7 +3,7 @@
 -- All ranks end a blocking collective nearly together, so the median over many of what lies between two
 -- ranks' ends is what lies between their clocks. Differences to the least rank of each call add up over
 -- communicators to one clock per rank (node), relative to the least it is tied to (root); a root's clocks
--- are corrected to the middle of them. Between hosts they always are. On one host only where the offset
+-- are corrected to the middle one of them. Between hosts they always are. On one host only where the offset
 -- stands out (more than 2 us, than the grain, than three times its noise) and no more ranks then end before
 -- the last begins than did before. On CPU one host has one clock.
 --
@@ -50,7 +50,7 @@ tied (node, root, clock_ns) USING KEY (node) AS (
 corrected AS (
     SELECT
         node, root, host_name,
-        (median(clock_ns) OVER (PARTITION BY root) - clock_ns)::BIGINT AS offset_ns
+        quantile_disc(clock_ns, 0.5) OVER (PARTITION BY root) - clock_ns AS offset_ns
     FROM tied
     JOIN (
         SELECT (dp::BIGINT << 32) + rank AS node, any_value(host_name) AS host_name
@@ -100,8 +100,9 @@ early AS (
 )
 SELECT
     node, root, host_name, offset_ns, n, spread_ns, n_before,
-    is_wanted AND sum(n_after) OVER in_root <= sum(n_before) OVER in_root AS is_applied,
-    CASE WHEN is_applied THEN n_after ELSE n_before END AS n_after,
+    sum(n_after) OVER in_root <= sum(n_before) OVER in_root AS is_better,
+    is_wanted AND is_better AS is_applied,
+    CASE WHEN is_better THEN n_after ELSE n_before END AS n_after,
     CASE WHEN is_applied THEN offset_ns ELSE 0 END AS shift_ns
 FROM wanted
 JOIN early USING (node)

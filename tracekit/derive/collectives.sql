@@ -42,12 +42,13 @@ SELECT
     part.is_fused OR coalesce(tail.is_fused, false) AS is_fused,
     -- No rank is done before the last has begun.
     category IN ('all_reduce', 'all_gather', 'reduce_scatter') AS is_blocking,
-    hash(part.name, grid, block) AS form, graph_id,
+    hash(part.name, grid, block) AS form, work.graph_id, work.is_graph,
     -- Point to point, each pair of ranks counts for itself.
     CASE WHEN arg.collective NOT IN ('send', 'recv', 'batch_isend_irecv') THEN seq END AS seq,
     group_size, pg_name, pg_desc, pg_ranks
 FROM part
 JOIN category_code USING (category_id)
+JOIN work USING (id)
 LEFT JOIN tail ON tail.head_id = part.id
 LEFT JOIN device_event ON device_event.id = part.id
 LEFT JOIN arg

@@ -16,7 +16,7 @@ WITH member AS (
         file_id, dp, rank, coalesce(stage, '') AS stage, coalesce(host_name, '') AS host, grain_ns,
         coalesce(
             try_cast(regexp_extract(path, '(?:_pp|-PP-)(\d+)', 1) AS INTEGER),
-            rank // tensor_parallel, 0
+            rank // nullif(tensor_parallel, 1), 0
         ) AS pipeline_stage,
         count(*) OVER (PARTITION BY stage) AS n_all,
         count(*) OVER (PARTITION BY dp, stage) AS n_engine,

@@ -1,7 +1,7 @@
 -- Collectives over ranks: numbers, waits, transfers, and what the device lacked before each.
 --
--- Of kernels that CUDA graphs replayed, the match is `template` where the calls of the replay are the same
--- list of kernels, grids and blocks on every rank, and in every replay of that graph.
+-- Of calls that CUDA graphs replay, the match is `template` where the replay has the same list of kernels,
+-- grids and blocks on every rank, and the usual one of its graph.
 --
 -- starved: time since the rank's last call of that communicator in which its device had nothing queued.
 --
@@ -10,18 +10,22 @@
 CREATE TEMP TABLE matched AS
 WITH replayed AS (
     SELECT
-        called.file_id, called.launch_id, any_value(called.graph_id) AS graph_id,
-        string_agg(form, ' ' ORDER BY called.start_ns, id) AS forms
+        file_id, launch_id, bool_and(launch_ns IS NULL) AS is_cut, any_value(graph_id) AS graph_id,
+        string_agg(form, ' ' ORDER BY start_ns, id) AS forms
     FROM called
-    JOIN launch ON (launch.file_id, launch.launch_id) = (called.file_id, called.launch_id) AND launch.is_graph
+    WHERE launch_id >= 0
     GROUP BY ALL
+    HAVING bool_or(is_graph) OR count(*) > 1
 ),
 template AS (
     SELECT
         file_id, launch_id, forms,
-        graph_id IS NULL OR min(forms) OVER in_graph = max(forms) OVER in_graph AS is_constant
-    FROM replayed
-    WINDOW in_graph AS (PARTITION BY file_id, graph_id)
+        -- Of a replay that the window cuts, the end is left.
+        graph_id IS NULL OR forms = usual OR is_cut AND ends_with(usual, ' ' || forms) AS is_usual
+    FROM (
+        SELECT *, mode(forms) OVER (PARTITION BY file_id, graph_id) AS usual
+        FROM replayed
+    )
 ),
 gap AS (
     SELECT
@@ -49,7 +53,7 @@ starved AS (
 joined AS (
     SELECT
         call.*, coalesce(pair, call.id) AS pair, pair IS NOT NULL AS is_matched, is_aligned, matching.match,
-        forms, is_constant
+        forms, is_usual
     FROM timed AS call
     LEFT JOIN matching USING (id)
     LEFT JOIN template ON (template.file_id, template.launch_id) = (call.file_id, call.launch_id)
@@ -62,7 +66,7 @@ over_ranks AS (
         CASE WHEN is_matched THEN count(*) OVER same END AS n_matched,
         CASE
             WHEN NOT is_matched THEN 'none'
-            WHEN match = 'order' AND NOT is_aligned AND bool_and(coalesce(is_constant, false)) OVER same
+            WHEN match = 'order' AND NOT is_aligned AND bool_and(coalesce(is_usual, false)) OVER same
                 AND min(forms) OVER same = max(forms) OVER same THEN 'template'
             ELSE match
         END AS found
