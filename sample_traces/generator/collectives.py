@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from generator.rank import Rank, Row
 
-PER_RANK = frozenset({"all_gather", "reduce_scatter", "all_to_all"})
-
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -34,11 +32,16 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Collective:
-    """One call as the traces hold it; a call that a rank's trace lacks is not matched."""
+    """One call as the traces hold it; a call that a rank's trace lacks is not matched.
+
+    is_replayed_alike: a graph's replay holds it, in a phase of a step (or outside of steps) whose
+    calls all ranks hold; else times tell which belong together.
+    """
 
     parts: tuple[Part, ...]
     n_ranks: int
     n_kernels: int
+    is_replayed_alike: bool
 
     @property
     def is_matched(self) -> bool:
@@ -59,26 +62,35 @@ class Collective:
     @property
     def match(self) -> str:
         """How its ranks can be found."""
-        row = self.parts[0].rows[0]
         if not self.is_matched:
             return "none"
-        if row.item.seq is not None:
+        if self.parts[0].rows[0].item.seq is not None:
             return "exact"
-        return "template" if row.graph else "order"
+        return "template" if self.is_replayed_alike else "order"
 
 
 def collectives(ranks: list[Rank]) -> list[Collective]:
     """All calls in the traces, in the order in which they were made."""
     found: dict[int, dict[Rank, list[Row]]] = {}
+    beside: dict[tuple[object, ...], set[int]] = {}
     for rank in ranks:
         for row in rank.rows:
             if row.call:
                 found.setdefault(row.call.number, {}).setdefault(rank, []).append(row)
-    return [_collective(found[number]) for number in sorted(found)]
+                beside.setdefault(_place(rank, row), set()).add(row.call.number)
+    return [_collective(found[number], beside) for number in sorted(found)]
 
 
-def _collective(rows: dict[Rank, list[Row]]) -> Collective:
+def _place(rank: Rank, row: Row) -> tuple[object, ...]:
+    return rank, row.step, row.phase, row.category
+
+
+def _collective(
+    rows: dict[Rank, list[Row]], beside: dict[tuple[object, ...], set[int]]
+) -> Collective:
     parts = tuple(Part(rank, tuple(mine)) for rank, mine in rows.items())
-    call = parts[0].rows[0].call
-    assert call is not None
-    return Collective(parts, call.n_ranks, max(len(part.rows) for part in parts))
+    first = parts[0].rows[0]
+    assert first.call is not None
+    calls = [beside[_place(part.rank, part.rows[0])] for part in parts]
+    is_alike = first.graph > 0 and all(numbers == calls[0] for numbers in calls)
+    return Collective(parts, first.call.n_ranks, max(len(part.rows) for part in parts), is_alike)

@@ -1,16 +1,10 @@
 """Generated runs against the exact truth beside them: activities, steps, phases, breakdown."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import duckdb
 import pytest
-
-import tracekit
-
-GENERATE = Path(__file__).parents[2] / "sample_traces" / "generate.py"
+from generated import dialects
 
 TABLES = {
     "activities": "SELECT * FROM activities",
@@ -19,34 +13,6 @@ TABLES = {
     "step_phases": "SELECT * FROM step_phases",
     "step_breakdown": "SELECT * FROM step_breakdown",
 }
-
-
-def dialects():
-    listed = subprocess.run(
-        [sys.executable, GENERATE, ".", "--list"], capture_output=True, text=True, check=True
-    )
-    return [line.split()[0] for line in listed.stdout.splitlines()]
-
-
-@pytest.fixture(scope="module")
-def ingested(tmp_path_factory):
-    """Generates and ingests one dialect at a time; gives its folder and database."""
-    made = {}
-
-    def make(dialect):
-        if dialect not in made:
-            out = tmp_path_factory.mktemp(dialect)
-            subprocess.run(
-                [sys.executable, GENERATE, out, "--dialect", dialect],
-                check=True,
-                stdout=subprocess.DEVNULL,
-            )
-            db = out / "run.duckdb"
-            tracekit.ingest([out / dialect], run="r", db=db)
-            made[dialect] = out / dialect, db
-        return made[dialect]
-
-    return make
 
 
 @pytest.fixture

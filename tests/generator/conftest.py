@@ -3,20 +3,12 @@
 import csv
 import gzip
 import json
-import subprocess
-import sys
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
+from generated import GENERATE, dialects, generate
 
-GENERATE = Path(__file__).resolve().parents[2] / "sample_traces" / "generate.py"
 STORY = ("story_baseline", "story_eagle3")
-
-
-def run_generator(out, *arguments):
-    command = [sys.executable, str(GENERATE), str(out), *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 class Folder:
@@ -48,8 +40,8 @@ def runs(tmp_path_factory, names):
     """Every dialect by name; the story's two with two ranks and steps, to be read in full."""
     out = tmp_path_factory.mktemp("generated")
     small = [name for name in names if name not in STORY]
-    run_generator(out, *(f"--dialect={name}" for name in small))
-    run_generator(out, *(f"--dialect={name}" for name in STORY), "--ranks=2", "--steps=2")
+    generate(out, *(f"--dialect={name}" for name in small))
+    generate(out, *(f"--dialect={name}" for name in STORY), "--ranks=2", "--steps=2")
     return folders(out)
 
 
@@ -57,18 +49,17 @@ def runs(tmp_path_factory, names):
 def stories(tmp_path_factory):
     """The story's two runs in full, by name."""
     out = tmp_path_factory.mktemp("stories")
-    run_generator(out, *(f"--dialect={name}" for name in STORY))
+    generate(out, *(f"--dialect={name}" for name in STORY))
     return folders(out)
 
 
 @pytest.fixture(scope="session")
-def names(tmp_path_factory):
+def names():
     """Names of all dialects."""
-    listing = run_generator(tmp_path_factory.mktemp("list"), "--list")
-    return [line.split()[0] for line in listing.splitlines()]
+    return list(dialects())
 
 
-@pytest.fixture(scope="session")
-def generate():
+@pytest.fixture(scope="session", name="generate")
+def generator():
     """The generator: (folder, *arguments) -> what it prints."""
-    return run_generator
+    return generate
