@@ -19,6 +19,7 @@ VIEW_ORDER = (
     "step_breakdown",
     "kernel_names",
     "collectives",
+    "collective_calls",
     "windows",
     "gpu_samples",
     "calibrations",

@@ -28,6 +28,19 @@ REQUIRED = {
     "iteration": {"file_id": 0, "dp": 0, "is_dummy": False, "at_byte": 0},
     "gpu_sample": {"file_id": 0},
     "request": {"file_id": 0},
+    "collective": {
+        "file_id": 0,
+        "dp": 0,
+        "comm": "tp",
+        "n_activities": 1,
+        "phase": "forward",
+        "name": "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+        "category": "all_reduce",
+        "impl": "nccl",
+        "is_fused": False,
+        "match": "order",
+    },
+    "clock_offset": {"dp": 0, "is_applied": False, "n": 100, "spread_ns": 0},
     "calibration": {
         "file_id": 0,
         "tool": "tracekit",
@@ -64,6 +77,20 @@ def add(con, table, run, **row):
     columns = {"run": run, **REQUIRED[table], **row}
     names, marks = ", ".join(columns), ", ".join("?" * len(columns))
     con.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", list(columns.values()))
+
+
+def add_call(con, run, collective, starts, durs, ranks=None, **row):
+    """Insert one call of a collective, matched over its ranks: start and duration of each, in us.
+
+    A number of `row` that is a tuple is one for each rank.
+    """
+    for i, (start, dur) in enumerate(zip(starts, durs, strict=True)):
+        own = {name: value[i] if isinstance(value, tuple) else value for name, value in row.items()}
+        matched = {"wait_ns": us(max(starts) - start), "transfer_ns": us(min(durs))}
+        facts = {"collective": collective, "seq": collective, "activity_id": collective}
+        times = {"start_ns": us(start), "dur_ns": us(dur), "group_size": len(starts)}
+        rank = i if ranks is None else ranks[i]
+        add(con, "collective", run, rank=rank, **{**facts, **times, **matched, **own})
 
 
 def rows(con, name, /, **params):

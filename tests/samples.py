@@ -2,7 +2,7 @@
 
 import json
 
-from database import add, us
+from database import add, add_call, us
 
 MARLIN = (
     "void marlin_moe_wna16::Marlin<1125899906909960, 1125899907892224, 128, 1, 8, 8>(int4 const*)"
@@ -30,6 +30,7 @@ def baseline(con, run):
         _decode_steps(con, run, rank)
     _breakdown(con, run)
     _kernels(con, run)
+    _collectives(con, run)
     add(con, "calibration", run, n_ranks=2, bytes=14_336, time_ns=us(32))
 
 
@@ -168,6 +169,25 @@ def _kernels(con, run):
         **marlin,
     )
     add(con, "kernel", run, name="mystery_kernel", category="unknown")
+
+
+def _collectives(con, run):
+    """The all-reduces of steps 2 and 3, and one in no step that only rank 0 has."""
+    message = {"bytes": 14_336, "bytes_source": "args", "dtype": "BFloat16", "model_ns": us(20)}
+    facts = {"impl": "custom_1stage", "name": CUSTOM_AR, "starved_ns": 0, **message}
+    for number, step, starts, durs in (
+        (0, 2, (2_300, 2_300), (200, 200)),
+        (1, 2, (2_500, 2_600), (200, 100)),
+        (2, 3, (3_300, 3_400), (400, 300)),
+        (3, 3, (3_900, 3_800), (300, 400)),
+    ):
+        launched = tuple(us(start - 30) for start in starts)
+        add_call(con, run, number, starts, durs, step=step, launch_ns=launched, **facts)
+    alone = {"wait_ns": None, "transfer_ns": None, "match": "none"}
+    add_call(con, run, 4, (900,), (60,), **facts, **alone)
+    for rank in (0, 1):
+        early = {"n_early_before": 0, "n_early_after": 0}
+        add(con, "clock_offset", run, rank=rank, host_name="a", offset_ns=0, **early)
 
 
 def eagle3(con, run):

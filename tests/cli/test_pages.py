@@ -88,12 +88,15 @@ baseline   vLLM 0.32.0   tiny-moe (synthetic)   TP2, 2 of 2 ranks
 2 decode steps of 1 request, 1 cut step left out   step 1.55 ms (median 1.55)
 1.45 ms/token, 689.7 tok/s (profiled)   (waiting for work left out)
 GPU busy 75.8 %
-AllReduce is 33.9 % of the step, 44.7 % of busy time
+AllReduce is 33.9 % of the step, 44.7 % of busy time; 15 % of it is waiting
 GPU waits for the host 8.9 % of the step (0.14 ms); launch to start 35.0 us
 
 phase   category        ms %step %busy exposed calls us/call   p10-p90
 forward gemm          0.60  38.7  51.1    0.59     4   162.5 0.52-0.68
 forward all_reduce    0.53  33.9  44.7    0.53     2   275.0 0.39-0.67
+          waiting     0.07   4.8   rank 1 last in 50 % of the calls
+          transfer    0.43  27.8   14 KiB bf16, custom_1stage, busbw 0.0597 GB/s
+          unmatched   0.02   1.2   calls not matched over all ranks
 sample  sampling      0.01   1.0   1.3    0.01   0.5    40.0 0.00-0.03
 other   2 more        0.01   0.5   0.6    0.01     1     7.0 0.00-0.01
         overlap       0.03   1.8   2.4
@@ -103,6 +106,7 @@ step                  1.55 100.0                             1.11-1.99
 unknown 0.0 % of busy, unlinked 1 (60.0 us, all in no step)
 phases by engine scopes
 Next:
+  tracekit comms baseline --ranks                          who waits for whom
   tracekit breakdown baseline --by kernel --phase forward  its kernels
   tracekit steps baseline                                  every step
 """
@@ -244,8 +248,9 @@ def test_words_beside_commands_stay_only_where_they_fit(call):
     narrow = call("breakdown", "baseline", columns=60).stdout.splitlines()
     after = narrow[narrow.index("Next:") + 1 :]
     assert after == [
+        "  tracekit comms baseline --ranks  who waits for whom",
         "  tracekit breakdown baseline --by kernel --phase forward",
-        "  tracekit steps baseline  every step",
+        "  tracekit steps baseline          every step",
     ]
 
 
@@ -280,13 +285,13 @@ Without the profiler a decode step takes 1.00 ms, with it 1.50 ms (+50.0 %;
 medians of 2 and 2 by the engine's log, without the time between steps).
 AllReduce is 18.2 % of the step, 20.0 % of busy time
 
-phase   ms/step %step ms/token AllReduce ms calls   p10-p90 source
-verify     0.70  63.6     0.31         0.10     2 0.70-0.70 engine
-draft      0.20  18.2     0.09         0.10     2 0.20-0.20 engine
-sample     0.04   3.6     0.02            -       0.04-0.04 engine
-overlap    0.06   5.5     0.03            -
-idle       0.10   9.1     0.04            -       0.06-0.14
-step       1.10 100.0     0.49         0.20     4 1.02-1.18
+phase   ms/step %step ms/token AllReduce calls   p10-p90 source
+verify     0.70  63.6     0.31      0.10     2 0.70-0.70 engine
+draft      0.20  18.2     0.09      0.10     2 0.20-0.20 engine
+sample     0.04   3.6     0.02         -       0.04-0.04 engine
+overlap    0.06   5.5     0.03         -
+idle       0.10   9.1     0.04         -       0.06-0.14
+step       1.10 100.0     0.49      0.20     4 1.02-1.18
 all of the profiled window
 
 position drafts accepted of drafts given the one before

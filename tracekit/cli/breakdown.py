@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tracekit import units
-from tracekit.cli import choice, names, options, output, page, table
+from tracekit.cli import choice, names, options, output, page, table, waiting
 from tracekit.cli.headline import headline, profiling, stalls
 
 if TYPE_CHECKING:
@@ -16,13 +16,11 @@ if TYPE_CHECKING:
 FOLD = 0.01
 """Share of busy time under which rows are folded on the page."""
 
-PHASES = ["prepare", "forward", "verify", "sample", "draft", "other"]
-
 
 @click.command("breakdown")
 @options.run_name()
 @options.kind()
-@click.option("--phase", type=click.Choice(PHASES), help="Only this phase.")
+@options.phase()
 @options.dp()
 @options.rank()
 @click.option("--step", type=int, metavar="N", help="Only this step, even if it is cut.")
@@ -83,14 +81,20 @@ def _page(
         return _nothing(run, steps, told, db)
     (figures,) = database.report("breakdown_headline", **steps).records()
     gaps = database.report("breakdown_stalls", **steps).records()
+    parts = database.report("comm_waiting", **{**steps, "kind": figures.kind}).records()
     return [
         *page.title(run, figures.n_ranks, width),
-        *headline(figures, gaps, cost, run, width),
+        *headline(figures, gaps, cost, parts, run, width),
         *stalls(gaps, run, width),
         "",
-        *_table(rows, by, _kernels(database, steps, by), width),
+        *_table(
+            waiting.with_parts(rows, parts, run) if by == "category" else rows,
+            by,
+            _kernels(database, steps, by),
+            width,
+        ),
         *_no_work(database, rows, steps, phase, width),
-        *_footer(rows, run, figures, by, db, width),
+        *_footer(rows, run, figures, by, parts, db, width),
     ]
 
 
@@ -120,6 +124,7 @@ def _table(
     if by != "category":  # names need the room
         spec = [column for column in spec if column[0].title not in ("%busy", "exposed")]
     heading, *lines = table.of(rows, spec, width)
+    lines = waiting.with_notes(rows, lines, width)
     return [output.strong(heading), *lines[:-1], output.strong(lines[-1])]
 
 
@@ -147,6 +152,8 @@ def _phase(row: SimpleNamespace) -> str:
 
 
 def _name(row: SimpleNamespace, by: str, kernels: dict[str, SimpleNamespace]) -> str:
+    if row.row_kind in waiting.PARTS:
+        return f"  {row.row_kind}"
     if row.row_kind != "work":
         return "" if row.row_kind == "step" else page.CLOSING.get(row.row_kind, row.row_kind)
     if row.n_folded:
@@ -165,6 +172,7 @@ def _footer(
     run: SimpleNamespace,
     figures: SimpleNamespace,
     by: str,
+    parts: list[SimpleNamespace],
     db: str | None,
     width: int,
 ) -> list[str]:
@@ -173,7 +181,10 @@ def _footer(
         _unlinked(figures),
         page.sources(figures.phase_sources),
     ]
-    return [*table.flow(trust, width, ", "), *page.next_commands(_next(rows, run, figures, by, db))]
+    look = _next(rows, run, figures, by, db)
+    if parts:
+        look.insert(0, (output.to_paste(db, "comms", run.run, "--ranks"), "who waits for whom"))
+    return [*table.flow(trust, width, ", "), *page.next_commands(look)]
 
 
 def _unlinked(figures: SimpleNamespace) -> str:

@@ -17,23 +17,25 @@ def headline(
     figures: SimpleNamespace,
     gaps: list[SimpleNamespace],
     cost: list[SimpleNamespace],
+    waiting: list[SimpleNamespace],
     run: SimpleNamespace,
     width: int,
 ) -> list[str]:
     """Steps and their time, time per token, shares, and waiting for the host.
 
     `cost` is the report `profiling_cost`: where there is one, speed is that of the other window.
+    `waiting` is the report `comm_waiting`.
     """
     device = run.backend.upper()
     cost = cost if figures.kind == "decode" else []
     tokens = _tokens(figures, gaps, cost)
     is_profiled = bool(tokens) and not is_plain(cost)
-    waiting = "(waiting for work left out)" if is_profiled and figures.wait_for_work_ns > 0 else ""
+    idle = "(waiting for work left out)" if is_profiled and figures.wait_for_work_ns > 0 else ""
     return [
         *table.flow([_steps(figures, run), _time(figures, gaps, cost)], width),
-        *table.flow([tokens, waiting, f"{device} busy {page.per_cent(figures.busy_share)}"], width),
+        *table.flow([tokens, idle, f"{device} busy {page.per_cent(figures.busy_share)}"], width),
         *profiling(cost, width),
-        *_all_reduce(figures),
+        *_all_reduce(figures, waiting),
         *_host(figures, device),
     ]
 
@@ -163,12 +165,16 @@ def _tokens(
     return f"{tokens:.2f} tokens/step   {per_token}"
 
 
-def _all_reduce(figures: SimpleNamespace) -> list[str]:
+def _all_reduce(figures: SimpleNamespace, waiting: list[SimpleNamespace]) -> list[str]:
     if not figures.all_reduce_share_of_step:
         return []
     of_step = page.per_cent(figures.all_reduce_share_of_step)
     of_busy = page.per_cent(figures.all_reduce_share_of_busy)
-    return [f"AllReduce is {of_step} of the step, {of_busy} of busy time"]
+    shares = f"AllReduce is {of_step} of the step, {of_busy} of busy time"
+    for row in waiting:
+        if row.phase is None and row.category == "all_reduce":
+            shares += f"; {units.percent(row.waiting_share, 0)} % of it is waiting"
+    return [shares]
 
 
 def _host(figures: SimpleNamespace, device: str) -> list[str]:

@@ -70,3 +70,9 @@ def kind() -> Decorator:
     text = "Kind of steps [default: decode, or the commonest where there is none]."
     kinds = click.Choice(["prefill", "decode", "mixed", "idle", "unknown"])
     return click.option("--kind", type=kinds, help=text)
+
+
+def phase() -> Decorator:
+    """`--phase PHASE`; None where it is left out."""
+    phases = click.Choice(["prepare", "forward", "verify", "sample", "draft", "other"])
+    return click.option("--phase", type=phases, help="Only this phase.")

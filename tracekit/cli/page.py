@@ -12,6 +12,20 @@ ENGINES = {"vllm": "vLLM", "sglang": "SGLang", "torch": "PyTorch"}
 CLOSING = {"rest": "rest of step", "wait_for_work": "wait for work"}
 """How `row_kind` reads where it is not the word itself."""
 
+DTYPES = {
+    "BFloat16": "bf16",
+    "Half": "fp16",
+    "Float": "fp32",
+    "Double": "fp64",
+    "Float8_e4m3fn": "fp8",
+    "Float8_e5m2": "fp8",
+    "Long": "int64",
+    "Int": "int32",
+    "Char": "int8",
+    "Byte": "uint8",
+}
+"""Element types as people write them, by torch's name."""
+
 SOURCES = {
     "plugin": "plugin scopes",
     "engine": "engine scopes",
@@ -92,6 +106,18 @@ def spread(low_ns: float | None, high_ns: float | None) -> str:
 def per_cent(ratio: float | None) -> str:
     """`48.5 %`."""
     return f"{units.percent(ratio)} %"
+
+
+def message(n_bytes: int | None, dtype: str | None) -> str:
+    """`14 KiB bf16`, as far as it is known."""
+    kind = DTYPES.get(dtype, dtype.lower()) if dtype else ""
+    return f"{units.size(n_bytes)} {table.visible(kind)}".rstrip() if n_bytes else ""
+
+
+def rank(dp: int, number: int | None, run: SimpleNamespace) -> str:
+    """`5`, or `1.5` where there are several engines; `?` where no rank is told."""
+    name = "?" if number is None else f"{number}"
+    return f"{dp}.{name}" if run.n_engines > 1 else name
 
 
 def change(ratio: float) -> str:

@@ -17,13 +17,18 @@ def _source(row: SimpleNamespace) -> str:
     return "host" if row.row_kind == "host" else row.phase_sources or ""
 
 
+def _share(ratio: float | None) -> str:
+    return "" if ratio is None else units.percent(ratio)
+
+
 PHASES = [
     (table.label("phase"), lambda row: row.phase or page.CLOSING.get(row.row_kind, row.row_kind)),
     (table.Column("ms/step"), lambda row: units.ms(row.busy_ns)),
     (table.Column("%step"), lambda row: units.percent(row.share_of_step)),
     (table.Column("ms/token"), lambda row: units.ms(row.ns_per_token)),
-    (table.Column("AllReduce ms"), lambda row: units.ms(row.all_reduce_ns)),
+    (table.Column("AllReduce"), lambda row: units.ms(row.all_reduce_ns)),
     (table.Column("calls"), lambda row: page.calls(row.all_reduce_calls)),
+    (table.Column("wait%"), lambda row: _share(row.waiting_share)),
     (table.Column("p10-p90"), lambda row: page.spread(row.p10_ns, row.p90_ns)),
     (table.name("source"), _source),
 ]
@@ -70,6 +75,7 @@ def _write_page(
         return
     (facts,) = database.report("run_list", run=run).records()
     gaps = database.report("breakdown_stalls", **steps).records()
+    waiting = database.report("comm_waiting", **steps).records()
     phases = database.report("spec_phases", run=run, **ranks).records()
     positions = database.report("spec", run=run).records()
     cost = database.report("profiling_cost", run=run).records()
@@ -78,8 +84,8 @@ def _write_page(
     output.write_lines(
         [
             *page.title(facts, figures[0].n_ranks if figures else facts.n_ranks, width),
-            *_head(figures, totals, gaps, cost, facts, width),
-            *_phases(phases, cost, width),
+            *_head(figures, totals, gaps, cost, waiting, facts, width),
+            *_phases(_with_waiting(phases, waiting), cost, width),
             *_acceptance(positions, totals, cost, width),
             *after,
         ]
@@ -91,6 +97,7 @@ def _head(
     totals: list[SimpleNamespace],
     gaps: list[SimpleNamespace],
     cost: list[SimpleNamespace],
+    waiting: list[SimpleNamespace],
     run: SimpleNamespace,
     width: int,
 ) -> list[str]:
@@ -103,12 +110,23 @@ def _head(
     ]
     lines = table.flow([f"drafts: {table.visible(drafter)}" if drafter else "", *accepted], width)
     for row in figures:
-        lines += [*headline(row, gaps, cost, run, width), *stalls(gaps, run, width)]
+        lines += [*headline(row, gaps, cost, waiting, run, width), *stalls(gaps, run, width)]
     return lines
 
 
 def _window(cost: list[SimpleNamespace]) -> str:
     return " (profiled)" if cost else ""
+
+
+def _with_waiting(
+    phases: list[SimpleNamespace], waiting: list[SimpleNamespace]
+) -> list[SimpleNamespace]:
+    """The phases, and the step, with the share of their AllReduce that is waiting."""
+    shares = {row.phase: row.waiting_share for row in waiting if row.category == "all_reduce"}
+    for row in phases:
+        is_told = row.row_kind in ("phase", "step")
+        row.waiting_share = shares.get(row.phase) if is_told else None
+    return phases
 
 
 def _phases(rows: list[SimpleNamespace], cost: list[SimpleNamespace], width: int) -> list[str]:

@@ -1,0 +1,155 @@
+-- What of a run's collectives is doubtful or not known, and what to do about it.
+--
+-- Answers: how far can waiting, transfer and bandwidth be trusted, and what would make them surer?
+-- Grain: one row per (issue, place), what matters most first.
+-- Params:
+--   $run VARCHAR: run to read.
+-- Columns:
+--   issue VARCHAR: no_collectives, one_rank, missing_ranks, unmatched, not_whole, several_hosts, early_end, clock, ledger, no_step,
+--     unknown_type, no_bytes, model_bytes or fused.
+--   place VARCHAR: category, rank or reason in the ledger it is about; NULL where it is the run.
+--   n BIGINT: calls of ranks, or ranks, it is about.
+--   of_n BIGINT: calls of ranks, or ranks, there are; NULL of files.
+--   text VARCHAR: what it is, in words.
+--   advice VARCHAR: what to do; NULL where nothing is to be done.
+-- Limits: what NCCL itself warns of is in comm_warnings.
+
+WITH facts AS (
+    SELECT n_ranks, world_size
+    FROM runs
+    SEMI JOIN collectives ON collectives.run = runs.run
+    WHERE runs.run = $run
+),
+
+ranks AS (
+    SELECT
+        collectives.category,
+        count(*) AS of_n,
+        count(*) FILTER (WHERE collectives.transfer_ns IS NULL) AS n_unmatched,
+        count(*) FILTER (WHERE collectives.transfer_ns IS NOT NULL AND NOT is_whole) AS n_not_whole,
+        count(*) FILTER (WHERE collectives.step IS NULL) AS n_without_step,
+        count(*) FILTER (WHERE collectives.bytes IS NULL) AS n_without_bytes,
+        count(*) FILTER (WHERE bytes_source = 'model') AS n_by_model,
+        count(*) FILTER (WHERE is_fused) AS n_fused
+    FROM collectives
+    INNER JOIN collective_calls AS calls
+        ON calls.run = collectives.run AND calls.collective = collectives.collective
+    WHERE collectives.run = $run
+    GROUP BY collectives.category
+),
+
+clocks AS (
+    SELECT
+        *,
+        'rank ' || CASE WHEN count(*) OVER () > count(DISTINCT rank) OVER () THEN dp || '.' ELSE '' END
+        || coalesce(rank::VARCHAR, '?') AS place,
+        count(*) OVER () AS n_clocks,
+        count(DISTINCT host_name) OVER () AS n_hosts
+    FROM clock_offset
+    WHERE run = $run
+),
+
+issues AS (
+    SELECT
+        0 AS place_in_order, 'no_collectives' AS issue, NULL AS place, 0 AS n, 0 AS of_n,
+        'there are no collectives in it' AS text, NULL AS advice
+    WHERE (SELECT count(*) FROM ranks) = 0
+    UNION ALL
+    SELECT
+        1, 'one_rank', NULL, 1, coalesce(world_size, 1),
+        'traces of one rank only: waiting and transfer cannot be told apart',
+        'profile every rank, and ingest their traces as one run'
+    FROM facts
+    WHERE n_ranks = 1
+    UNION ALL
+    SELECT
+        2, 'missing_ranks', NULL, n_ranks, world_size,
+        format('traces of {} of {} ranks: the others may come later still, and transfer is an upper bound', n_ranks, world_size),
+        'ingest the traces of all ranks as one run'
+    FROM facts
+    WHERE n_ranks > 1 AND n_ranks < world_size
+    UNION ALL
+    SELECT
+        3, 'unmatched', category, n_unmatched, of_n,
+        format('{:,} of {:,} {} calls are not matched over ranks: nothing is known of their waiting', n_unmatched, of_n, category),
+        'calls at the edges of the window are often cut on some rank; many more mean that a trace lost events'
+    FROM ranks
+    WHERE n_unmatched > 0 AND (SELECT n_ranks > 1 FROM facts)
+    UNION ALL
+    SELECT
+        4, 'not_whole', category, n_not_whole, of_n,
+        format('{:,} of {:,} {} calls are matched over some of their ranks only', n_not_whole, of_n, category),
+        'ingest the traces of all ranks as one run'
+    FROM ranks
+    WHERE n_not_whole > 0
+    UNION ALL
+    SELECT
+        5, 'several_hosts', NULL, any_value(n_hosts), any_value(n_clocks),
+        format('ranks on {} hosts: their clocks were set so that their collectives end together', any_value(n_hosts)),
+        'trust waiting by durations, which needs no clocks'
+    FROM clocks
+    HAVING any_value(n_hosts) > 1
+    UNION ALL
+    SELECT
+        6, 'early_end', place, n_early_after, n,
+        format('{} ends {:,} of {:,} collectives before another rank has begun, even on corrected clocks', place, n_early_after, n),
+        'its clock drifts or calls are matched wrongly: trust waiting by durations'
+    FROM clocks
+    WHERE n_early_after > 0
+    UNION ALL
+    SELECT
+        7, 'clock', NULL, count(*) FILTER (WHERE is_applied), count(*),
+        format('the clocks of {} of {} ranks were corrected, by up to {:.1f} us, so that their collectives end together',
+            count(*) FILTER (WHERE is_applied), count(*), max(abs(offset_ns)) FILTER (WHERE is_applied) / 1e3),
+        NULL
+    FROM clocks
+    WHERE n_hosts = 1
+    HAVING count(*) FILTER (WHERE is_applied) > 0
+    UNION ALL
+    SELECT
+        8, 'ledger', reason, count(*), NULL,
+        format('{} in {} file{}: {}', any_value(reason), count(*), if(count(*) = 1, '', 's'), min(example)),
+        NULL
+    FROM ingest_ledger
+    WHERE run = $run AND regexp_matches(reason, 'collective|communicator|NCCL')
+    GROUP BY reason
+    UNION ALL
+    SELECT
+        9, 'no_step', category, n_without_step, of_n,
+        format('{:,} of {:,} {} calls are in no step, and in no figure of one', n_without_step, of_n, category),
+        NULL
+    FROM ranks
+    WHERE n_without_step > 0
+    UNION ALL
+    SELECT
+        10, 'unknown_type', category, of_n, of_n,
+        format('{:,} calls of kernels whose name does not tell which collective it is', of_n),
+        'record NCCL''s log: tracekit capture --nccl-log'
+    FROM ranks
+    WHERE category = 'collective_other'
+    UNION ALL
+    SELECT
+        11, 'no_bytes', category, n_without_bytes, of_n,
+        format('the message size of {:,} of {:,} {} calls is not known: no bandwidth', n_without_bytes, of_n, category),
+        'record shapes or NCCL''s log (tracekit capture --shapes, --nccl-log), or put config.json of the model beside the traces'
+    FROM ranks
+    WHERE n_without_bytes > 0
+    UNION ALL
+    SELECT
+        12, 'model_bytes', category, n_by_model, of_n,
+        format('the message size of {:,} of {:,} {} calls is computed: tokens of the step x hidden size', n_by_model, of_n, category),
+        NULL
+    FROM ranks
+    WHERE n_by_model > 0
+    UNION ALL
+    SELECT
+        13, 'fused', category, n_fused, of_n,
+        format('{:,} of {:,} {} calls do other work in the same kernel: their bandwidth is a lower bound', n_fused, of_n, category),
+        NULL
+    FROM ranks
+    WHERE n_fused > 0
+)
+
+SELECT issue, place, n::BIGINT AS n, of_n::BIGINT AS of_n, text, advice
+FROM issues
+ORDER BY place_in_order, issues.n DESC, place
