@@ -27,6 +27,7 @@ KINDS = {
     "nccl/*": "nccl_log",
     "machine/*": "context",
     "models/*/config.json": "config",
+    "calibration.json": "calibration",
 }
 """What the files of a run folder are; `other` where none of these is theirs."""
 
@@ -87,6 +88,11 @@ class RunFolder:
     def run_json(self) -> Path:
         """What ran, and what each file is."""
         return self.path / "run.json"
+
+    @property
+    def calibration(self) -> Path:
+        """What `tracekit bench` measured."""
+        return self.path / "calibration.json"
 
     def create(self) -> None:
         """Make the folder and those in it.
@@ -192,6 +198,6 @@ class RunFolder:
     def _files(self) -> Iterator[tuple[str, str]]:
         for path in sorted(self.path.rglob("*")):
             name = self.relative(path)
-            if path.is_file() and path.parent != self.path:
+            if path.is_file() and (path.parent != self.path or name in KINDS):
                 found = (kind for pattern, kind in KINDS.items() if fnmatchcase(name, pattern))
                 yield name, next(found, "other")

@@ -32,7 +32,9 @@ MAY_IMPORT = {
     "app": {"core", "queries", "api"},
 }
 TORCH_HOOK = {
-    path.stem for path in (ROOT / "collectors" / "engines" / "torch_hook").glob("tracekit_*.py")
+    path.stem
+    for folder in ("engines/torch_hook", "bench/worker")
+    for path in (ROOT / "collectors" / folder).glob("tracekit_*.py")
 }
 MAY_USE = {
     "core": {"duckdb", "fsspec", "isal", "zstandard", "prometheus_client"},
@@ -45,7 +47,7 @@ MAY_USE = {
 STANDALONE = [
     path
     for path in (ROOT / "collectors").rglob("*.py")
-    if path.stem.endswith("_probe") or path.parent.name in ("torch_hook", "vllm_plugin")
+    if path.stem.endswith("_probe") or path.parent.name in ("torch_hook", "vllm_plugin", "worker")
 ]
 """Run in the Python of somebody else, where tracekit is not."""
 

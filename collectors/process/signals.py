@@ -22,8 +22,9 @@ class Interrupted(CaptureError):
 class Signals:
     """The first signal raises KeyboardInterrupt; those that follow only make the end quicker."""
 
-    def __init__(self) -> None:
-        """Nothing received, nothing installed yet."""
+    def __init__(self, verb: str = "capture") -> None:
+        """Nothing received, nothing installed yet; `verb` is what is running."""
+        self._verb = verb
         self.received: list[int] = []
         self._deferring = 0
         self._is_raised = False
@@ -77,4 +78,4 @@ class Signals:
     def _interrupted(self) -> Interrupted:
         number = self.received[0] if self.received else signal.SIGINT
         name = "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
-        return Interrupted(f"capture: stopped by {name}; capture again", number)
+        return Interrupted(f"{self._verb}: stopped by {name}; {self._verb} again", number)

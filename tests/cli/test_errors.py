@@ -223,9 +223,15 @@ def test_pages_do_not_lock_the_database(call, db, tmp_path):
     assert tracekit.open(path).runs() == ["baseline", "eagle3"]
 
 
-@pytest.mark.parametrize("verb", sorted(main.commands))
-def test_every_verb_has_help_and_a_database(call, verb):
-    text = call(verb, "--help").stdout
+def words_of_verbs():
+    for name, command in sorted(main.commands.items()):
+        parts = getattr(command, "commands", {})
+        yield from ((name, part) for part in parts) if parts else [(name,)]
+
+
+@pytest.mark.parametrize("words", list(words_of_verbs()), ids=" ".join)
+def test_every_verb_has_help_and_a_database(call, words):
+    text = call(*words, "--help").stdout
     assert "--db FILE" in text
     assert text.splitlines()[2].endswith(".")
 

@@ -7,13 +7,25 @@ import sys
 import click
 
 from tracekit import __version__
-from tracekit.cli import breakdown, capture, doctor, ingest, kernels, runs, schema, spec, sql, steps
+from tracekit.cli import (
+    bench,
+    breakdown,
+    capture,
+    doctor,
+    ingest,
+    kernels,
+    runs,
+    schema,
+    spec,
+    sql,
+    steps,
+)
 from tracekit.errors import TracekitError, is_interrupt
 
 INTERRUPTED = 128 + 2
 """Exit code after Ctrl-C, as of a program that the signal ended."""
 
-VERBS = (capture, ingest, runs, steps, breakdown, kernels, spec, sql, schema, doctor)
+VERBS = (capture, ingest, runs, steps, breakdown, kernels, spec, bench, sql, schema, doctor)
 """Modules of the verbs, in the order that help lists them."""
 
 

@@ -1,7 +1,7 @@
 """tracekit capture: profile a serving run, from its start to its breakdown."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -42,7 +42,7 @@ def command(ctx: click.Context, /, **given: object) -> None:
     _refuse_ignored(ctx, asked)
     runs = _runs(asked)
     if not asked.replace:
-        _refuse_taken(asked.db, runs)
+        refuse_taken(asked.db, [run.folder.name for run in runs])
     load = _load(asked)
     plan = Plan(
         runs=runs,
@@ -103,7 +103,7 @@ def _runs(asked: SimpleNamespace) -> "tuple[Run, ...]":
     )
 
 
-def _refuse_taken(db: str | None, runs: "tuple[Run, ...]") -> None:
+def refuse_taken(db: str | None, names: Sequence[str]) -> None:
     """Before anything is started: the database can be used, and has no run of these names."""
     from tracekit.database import Database, default_database
     from tracekit.errors import StoreError
@@ -116,11 +116,10 @@ def _refuse_taken(db: str | None, runs: "tuple[Run, ...]") -> None:
         taken = set(Database(path).runs())
     except InUse:  # an ingest can wait for that, or goes round it
         return
-    for folder in (run.folder for run in runs):
-        if folder.name in taken:
+    for name in names:
+        if name in taken:
             raise StoreError(
-                f"{path}: run {folder.name!r} is already there; "
-                "choose another --run, or --replace it"
+                f"{path}: run {name!r} is already there; choose another --run, or --replace it"
             )
 
 

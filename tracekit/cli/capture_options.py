@@ -18,7 +18,7 @@ NAME_BYTES = 200
 """File systems take 255 in a name; -c16 is added to a run's."""
 
 
-def _name(ctx: click.Context, parameter: click.Parameter, value: str) -> str:
+def folder_name(ctx: click.Context, parameter: click.Parameter, value: str) -> str:
     """One that a folder can have."""
     if not NAME.fullmatch(value):
         raise click.BadParameter(
@@ -52,7 +52,7 @@ def _numbers(ctx: click.Context, parameter: click.Parameter, value: str) -> tupl
     return numbers
 
 
-def _seconds(ctx: click.Context, parameter: click.Parameter, value: float) -> float:
+def finite(ctx: click.Context, parameter: click.Parameter, value: float) -> float:
     """A range lets nan and inf through."""
     if not math.isfinite(value):
         raise click.BadParameter(f"{value}: write a number of seconds")
@@ -60,7 +60,9 @@ def _seconds(ctx: click.Context, parameter: click.Parameter, value: float) -> fl
 
 
 _OPTIONS = (
-    click.option("--run", metavar="NAME", required=True, callback=_name, help="Name of the run."),
+    click.option(
+        "--run", metavar="NAME", required=True, callback=folder_name, help="Name of the run."
+    ),
     click.option(
         "--steps",
         type=POSITIVE,
@@ -169,7 +171,7 @@ _OPTIONS = (
     click.option(
         "--start-timeout",
         type=SECONDS,
-        callback=_seconds,
+        callback=finite,
         default=1800.0,
         show_default=True,
         metavar="S",
@@ -178,7 +180,7 @@ _OPTIONS = (
     click.option(
         "--stop-timeout",
         type=SECONDS,
-        callback=_seconds,
+        callback=finite,
         default=1800.0,
         show_default=True,
         metavar="S",

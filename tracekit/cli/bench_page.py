@@ -1,0 +1,81 @@
+"""What `tracekit bench` prints at its end."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from tracekit import units
+from tracekit.cli import output, page, table
+
+if TYPE_CHECKING:
+    from tracekit.collectors.bench.plan import Plan
+
+COLUMNS: list[table.Spec] = [
+    (table.label("mode"), lambda row: row.mode),
+    (table.Column("message"), lambda row: units.size(row.bytes)),
+    (table.Column("calls"), lambda row: f"{row.n:,}"),
+    (table.Column("us/call"), lambda row: units.us(row.time_ns)),
+    (table.Column("p95"), lambda row: units.us(row.p95_ns)),
+    (table.Column("algbw GB/s"), lambda row: _bandwidth(row, row.algbw_gb_per_s)),
+    (table.Column("busbw GB/s"), lambda row: _bandwidth(row, row.busbw_gb_per_s)),
+]
+
+
+def show(plan: "Plan", bursts: Sequence[Mapping[str, Any]], db: str | None, form: str) -> None:
+    """The curve, a line for each burst, and how to go on; csv and json have the curve alone."""
+    from tracekit.database import reading
+
+    run = plan.folder.name
+    with reading(db) as database:
+        curve = database.report("bench_curve", run=run)
+        if form != "table":
+            output.write_data(curve, form)
+            return
+        rows = curve.records()
+        (facts,) = database.report("run_list", run=run).records()
+    width = output.page_width()
+    heading, *lines = table.of(rows, COLUMNS, width)
+    output.write_lines(
+        [
+            *_title(plan, facts, width),
+            output.strong(heading),
+            *lines,
+            *(line for burst in bursts for line in _burst(plan, burst, width)),
+            *page.next_commands([(output.to_paste(db, "breakdown", run), "the recorded calls")]),
+        ]
+    )
+
+
+def _title(plan: "Plan", facts: SimpleNamespace, width: int) -> list[str]:
+    parts = [
+        table.visible(plan.folder.name),
+        f"all-reduce of {plan.dtype}, in place",
+        f"{plan.backend}, {page.counted(plan.n_ranks, 'rank')}",
+        table.visible(page.engine(facts)),
+        table.visible(facts.gpu or "on CPU"),
+    ]
+    first, *more = table.flow(parts, width)
+    return [output.strong(first), *more]
+
+
+def _burst(plan: "Plan", burst: Mapping[str, Any], width: int) -> Iterator[str]:
+    source = f" of {plan.like['run']}, step {plan.like['step']}" if plan.like else ""
+    n_calls, total = burst["n_calls"], burst["p50_ns"]
+    yield from table.wrapped(
+        f"burst{table.visible(source)}: {page.counted(n_calls, 'call')}, "
+        f"{units.size(burst['bytes'])}, {burst['mode']}: {units.duration(total)} "
+        f"(p95 {units.duration(burst['p95_ns'])}), {units.duration(total / n_calls)} a call",
+        width,
+    )
+    if plan.delay:
+        yield from table.wrapped(
+            f"rank {plan.delay.rank} is delayed by {units.duration(plan.delay.ns)} before each "
+            "call of the burst: times hold that wait, and give no bandwidth",
+            width,
+        )
+
+
+def _bandwidth(row: SimpleNamespace, gb_per_s: float | None) -> str:
+    if gb_per_s is None or row.delay_ns is not None:
+        return units.MISSING
+    return f"{gb_per_s:,.3f}" if gb_per_s < 10 else f"{gb_per_s:,.1f}"
