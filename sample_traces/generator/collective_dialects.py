@@ -8,7 +8,7 @@ from generator.machine import Machine
 from generator.model import Model
 from generator.nccl_log import NcclLog
 from generator.profiling import Runner, Size, lose_buffer, profile_unevenly
-from generator.run import Run
+from generator.run import CONFIG, DRAFT_CONFIG, Run
 from generator.stragglers import Straggler
 from generator.v1_options import V1Options
 from generator.v2 import V2Options
@@ -79,13 +79,18 @@ def _four(_: int) -> Batch:
 def draft_collectives(size: Size) -> Run:
     """EAGLE-3 whose passes have AllReduces and logits all-gathers of their own."""
     options = V1Options(model=TP8, method="eagle", gathers_drafts=True)
-    return _with_config(v1_run("draft_collectives", size, options, one_verified, 8, 4))
+    run = v1_run("draft_collectives", size, options, one_verified, 8, 4)
+    run.model = "kimi-like-int4"
+    run.configs = {run.model: CONFIG, "kimi-like-eagle3": DRAFT_CONFIG}
+    return run
 
 
 def bytes_from_model(size: Size) -> Run:
     """No log, no args, no shapes: only the model's config.json tells message sizes."""
     model = Model(all_reduce="ar_custom_8", big_reduce="ar_nccl", transfer_us=30.0)
-    return _with_config(v1_run("bytes_from_model", size, V1Options(model=model), _growing, 8, 6))
+    run = v1_run("bytes_from_model", size, V1Options(model=model), _growing, 8, 6)
+    run.configs = {"kimi-like-int4": CONFIG}
+    return run
 
 
 def _growing(number: int) -> Batch:
@@ -94,17 +99,13 @@ def _growing(number: int) -> Batch:
     return Batch(decode_reqs=2 ** (number % 5))
 
 
-def _with_config(run: Run) -> Run:
-    run.has_model_config = True
-    return run
-
-
 def nccl_log_graphs(size: Size) -> Run:
     """Pynccl in graphs of several batch sizes, an eager prefill, and NCCL's logs beside."""
     options = V1Options(model=PYNCCL, graphs="decode", graph_sizes=GRAPH_SIZES)
     run = v1_run("nccl_log_graphs", size, options, _sizes, 8, 6)
     run.nccl_log = NcclLog(PYNCCL, GRAPH_SIZES)
-    return _with_config(run)
+    run.configs = {"kimi-like-int4": CONFIG}
+    return run
 
 
 def _sizes(number: int) -> Batch:

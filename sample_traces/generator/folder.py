@@ -11,7 +11,7 @@ from pathlib import Path
 from generator.batch import Acceptance
 from generator.nccl_log import NcclLog, lines
 from generator.rank import MAIN_THREAD, Rank, us
-from generator.run import CONFIG, MODEL, Run
+from generator.run import MODEL, Run
 from generator.truth_files import write_truth
 
 
@@ -28,8 +28,8 @@ def write(run: Run, out: Path) -> None:
     write_truth(run, folder / "truth")
     if run.nccl_log:
         _write_nccl_logs(run, run.nccl_log, folder / "logs")
-    if run.has_model_config:
-        _write_config(folder / "models" / "kimi-like-int4")
+    for name, config in run.configs.items():
+        _write_config(folder / "models" / name, config)
     if run.acceptance and run.engine == "vllm":
         _write_metrics(run.acceptance, folder / "metrics")
 
@@ -41,9 +41,9 @@ def _write_nccl_logs(run: Run, log: NcclLog, folder: Path) -> None:
         path.write_text("\n".join(lines(log, rank, run.ranks)) + "\n", encoding="utf-8")
 
 
-def _write_config(folder: Path) -> None:
+def _write_config(folder: Path, config: dict[str, object]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "config.json").write_text(json.dumps(CONFIG, indent=2) + "\n", encoding="utf-8")
+    (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
 
 
 def _context(run: Run) -> dict[str, object]:
@@ -54,7 +54,7 @@ def _context(run: Run) -> dict[str, object]:
         "format": 1,
         "synthetic": True,
         "engine": {"name": run.engine, "version": run.version},
-        "model": MODEL,
+        "model": run.model,
         "tensor_parallel": run.tensor_parallel,
         "speculative": speculative,
     }

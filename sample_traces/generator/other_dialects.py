@@ -158,7 +158,8 @@ def _train(m: Machine) -> None:
             m.launch(work("add", 5.0), op="aten::add_")
     for _ in range(4):
         m.launch(work("gemm_torch", 61.0), op="aten::mm", thread=BACKWARD_THREAD)
-    gradients = work("ar_nccl_f32", 180.0, 23, joins=MAIN, args=reduce + ', "dtype": "Float"')
+    told = reduce + ', "dtype": "Float"'
+    gradients = work("ar_nccl_f32", 180.0, 23, joins=MAIN, nbytes=4 * 4194304, args=told)
     m.launch(gradients, op="c10d::allreduce_", thread=BACKWARD_THREAD)
     m.launch(replace(work("adam", 55.0), joins=23), op="aten::_fused_adamw_")
     m.launch(work("memset", 1.2, nbytes=4096), op="aten::zero_")

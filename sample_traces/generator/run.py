@@ -10,7 +10,7 @@ from generator.nccl_log import NcclLog
 from generator.rank import Rank, Row
 
 MODEL = "Kimi-like int4 (synthetic)"
-CONFIG = {
+CONFIG: dict[str, object] = {
     "architectures": ["KimiK25ForConditionalGeneration"],
     "model_type": "kimi_k25",
     "text_config": {
@@ -23,12 +23,20 @@ CONFIG = {
 }
 """The model's config.json, as far as message sizes need it."""
 
+DRAFT_CONFIG: dict[str, object] = {
+    "architectures": ["LlamaForCausalLMEagle3"],
+    "hidden_size": 4096,
+    "num_hidden_layers": 1,
+    "torch_dtype": "bfloat16",
+}
+
 
 @dataclass(slots=True)
 class Run:
     """A finished run, ready to be written.
 
-    `stragglers`: step, rank, and whether its `host` or its `device` is slow there.
+    `configs`: config.json of each model by folder. `stragglers`: step, rank, and whether its
+    `host` or its `device` is slow there.
     """
 
     name: str
@@ -44,7 +52,8 @@ class Run:
     file_name: str = "dp{dp}_pp0_tp{rank}_dcp0_ep{device}_rank{rank}.{stamp}.pt.trace.json.gz"
     process: str = "VLLM::Worker_TP{rank}"
     metadata: dict[str, object] = field(default_factory=dict)
-    has_model_config: bool = False
+    model: str = MODEL
+    configs: dict[str, dict[str, object]] = field(default_factory=dict)
     nccl_log: NcclLog | None = None
     stragglers: list[tuple[int, int, str]] = field(default_factory=list)
 
@@ -57,4 +66,4 @@ class Run:
         if row.is_shape_recorded:
             return "shapes"
         is_target = row.category == "all_reduce" and row.phase in ("forward", "verify")
-        return "model" if self.has_model_config and is_target else None
+        return "model" if self.configs and is_target else None

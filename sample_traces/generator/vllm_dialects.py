@@ -5,7 +5,7 @@ from __future__ import annotations
 from generator.batch import Batch
 from generator.model import Model
 from generator.profiling import Size
-from generator.run import Run
+from generator.run import CONFIG, Run
 from generator.v1_options import V1Options
 from generator.v2 import V2Options
 from generator.vllm_runs import EMPTY, mixture, one, one_verified, prefill_first, v1_run, v2_run
@@ -25,13 +25,18 @@ INSTANCE_FILE = "1793000000123456789-rank-{rank}.{stamp}.pt.trace.json.gz"
 
 def story_baseline(size: Size) -> Run:
     """The story: baseline decode of one request at TP8, V1 with scopes, host ahead."""
-    return v1_run("story_baseline", size, V1Options(scopes="new", model=STORY), one, 8, 14)
+    options = V1Options(scopes="new", model=STORY)
+    run = v1_run("story_baseline", size, options, one, 8, 14)
+    run.configs = {"kimi-like-int4": CONFIG}
+    return run
 
 
 def story_eagle3(size: Size) -> Run:
     """The story with EAGLE-3 drafts of three tokens."""
     options = V1Options(scopes="new", model=STORY, method="eagle")
-    return v1_run("story_eagle3", size, options, one_verified, 8, 15)
+    run = v1_run("story_eagle3", size, options, one_verified, 8, 15)
+    run.configs = {"kimi-like-int4": CONFIG}
+    return run
 
 
 def v1_scopes_graphs_piecewise(size: Size) -> Run:

@@ -71,6 +71,8 @@ def run(request, read):
 
 
 UNSIZED = [
+    "story_baseline",
+    "story_eagle3",
     "nccl_allreduce",
     "generic_torch",
     "collectives_zoo",

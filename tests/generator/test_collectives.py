@@ -118,6 +118,12 @@ def test_a_trace_that_lacks_calls_leaves_them_unmatched(runs):
     assert lacking == {"": {"7"}, "0": {"7"}, "3": {"2"}, "5": {"1"}}
 
 
+def test_a_size_has_a_source(with_collectives):
+    for run in with_collectives.values():
+        for row in run.truth("collectives"):
+            assert bool(row["bytes_source"]) == (int(row["bytes"] or 0) > 0)
+
+
 def test_zoo_tells_sizes_by_args_and_shapes(runs):
     sources = {
         (row["impl"], row["bytes_source"]) for row in runs["collectives_zoo"].truth("collectives")
