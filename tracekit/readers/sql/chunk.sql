@@ -1,7 +1,7 @@
 -- A new chunk of events, one row each: they stay here until sort.sql takes them to their tables.
 CREATE OR REPLACE TEMP TABLE event (
     file_id INTEGER NOT NULL,
-    kind ENUM ('kernel', 'memcpy', 'memset', 'call', 'op', 'scope', 'device_scope'),
+    kind event_kind,
     skip skip,              -- NULL: kept
     name VARCHAR,           -- of those skipped for a fault: what they were
     thread BIGINT,          -- tid; of `stream 7` 7; of other text a hash

@@ -8,10 +8,10 @@ CREATE TEMP TYPE skip AS ENUM (
     'no start', 'no duration', 'negative duration', 'time out of range', 'start at 0'
 );
 
+CREATE TEMP TYPE event_kind AS ENUM ('kernel', 'memcpy', 'memset', 'call', 'op', 'scope', 'device_scope');
+
 -- Kept events of the device, until derive/ has made activities of them.
-CREATE TEMP SEQUENCE device_event_id MINVALUE 0 START 0;
-CREATE TEMP TABLE device_event (
-    id BIGINT,
+CREATE TEMP TABLE device_row (
     file_id INTEGER,
     kind activity_kind,
     name VARCHAR,
@@ -28,6 +28,8 @@ CREATE TEMP TABLE device_event (
     bytes BIGINT,
     collective VARCHAR      -- RCCL's Generic kernels tell their collective only in args
 );
+-- Numbers from a sequence would keep inserts to one thread.
+CREATE TEMP VIEW device_event AS SELECT rowid AS id, * FROM device_row;
 
 -- What kept events tell of collectives: one row per event with "Collective name" in its args, or host
 -- op or span of a collective with shapes. Kernels are found again in device_event by file, start and
@@ -73,7 +75,7 @@ UNION ALL BY NAME
 FROM device_event;
 
 -- Categories of Kineto since 2021: kept as a kind, or not needed.
-CREATE TEMP TABLE category (cat VARCHAR, kind VARCHAR, unneeded VARCHAR);
+CREATE TEMP TABLE category (cat VARCHAR, kind event_kind, unneeded VARCHAR);
 INSERT INTO category VALUES
     ('kernel', 'kernel', NULL),
     ('Kernel', 'kernel', NULL),

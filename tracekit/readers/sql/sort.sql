@@ -14,9 +14,9 @@ SELECT $run, file_id, kind = 'device_scope', coalesce(stream, thread), start_ns,
 FROM event
 WHERE kind IN ('scope', 'device_scope');
 
-INSERT INTO device_event
+INSERT INTO device_row
 SELECT
-    nextval('device_event_id'), file_id, kind::VARCHAR::activity_kind, name,
+    file_id, kind::VARCHAR::activity_kind, name,
     start_ns, dur_ns, device, stream, correlation, external_id,
     -- CUPTI 13.2 writes graph id 0 on everything launched outside graphs.
     nullif(graph_id, 0), CASE WHEN graph_id != 0 THEN graph_node_id END,

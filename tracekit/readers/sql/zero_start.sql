@@ -19,5 +19,5 @@ GROUP BY file_id;
 DELETE FROM host_call USING at_zero WHERE host_call.file_id = at_zero.file_id AND start_ns = $base_ns;
 DELETE FROM host_op USING at_zero WHERE host_op.file_id = at_zero.file_id AND start_ns = $base_ns;
 DELETE FROM scope USING at_zero WHERE scope.file_id = at_zero.file_id AND start_ns = $base_ns;
-DELETE FROM device_event USING at_zero WHERE device_event.file_id = at_zero.file_id AND start_ns = $base_ns;
+DELETE FROM device_row USING at_zero WHERE device_row.file_id = at_zero.file_id AND start_ns = $base_ns;
 DELETE FROM collective_arg USING at_zero WHERE collective_arg.file_id = at_zero.file_id AND start_ns = $base_ns
