@@ -38,7 +38,7 @@ WITH alone AS (
     JOIN piece
         ON piece.file_id = swept.file_id
         AND piece.start_ns < swept.end_ns AND piece.end_ns > swept.start_ns
-    WHERE running > 1 AND running * square = category * category
+    WHERE running > 1 AND is_one_category
 ),
 exposed AS (
     SELECT file_id, code, sum(exposed_ns)::BIGINT AS exposed_ns
