@@ -12,7 +12,7 @@ SQL = {
     for entry in files("tracekit.derive").iterdir()
     if entry.name.endswith(".sql")
 }
-MAKES = r"^(?:CREATE TEMP (?:TABLE|MACRO)|INSERT INTO|UPDATE) (\w+)"
+MAKES = r"^(?:CREATE TEMP (?:TABLE|MACRO|VIEW)|INSERT INTO|UPDATE) (\w+)"
 
 
 def test_every_file_runs():

@@ -1,6 +1,6 @@
 -- Host steps with what their annotation says, and the step each launch belongs to.
 --
--- Makes: file_end, host_step, placed.
+-- Makes: file_end, host_step, placed_row, placed.
 
 CREATE TEMP TABLE file_end AS
 SELECT file_id, max(end_ns) AS end_ns
@@ -77,8 +77,12 @@ SELECT
     ) AS n_decode_tokens
 FROM read;
 
-CREATE TEMP TABLE placed AS
-SELECT launch.*, k, begin_ns, execute_end_ns, host_step.is_dummy
-FROM launch
+CREATE TEMP TABLE placed_row AS
+SELECT
+    launch_row.* EXCLUDE (start_ns, stream, n, kernel_ns, graph_id, scope),
+    k, begin_ns, execute_end_ns, host_step.is_dummy
+FROM launch_row
 ASOF JOIN host_step
-    ON launch.file_id = host_step.file_id AND at_ns >= begin_ns;
+    ON launch_row.file_id = host_step.file_id AND at_ns >= begin_ns;
+
+CREATE TEMP VIEW placed AS FROM spelled('placed_row');
