@@ -7,6 +7,16 @@ UPDATE run SET
         WHEN EXISTS (FROM file WHERE kind = 'trace') THEN (SELECT backend FROM backend)
         ELSE 'unknown'
     END,
+    gpu = (
+        SELECT first(
+            nullif(metadata ->> '$.deviceProperties[0].name', '') ORDER BY rank NULLS LAST, file_id
+        )
+        FROM file
+        WHERE kind = 'trace'
+    );
+
+-- A statement of its own: DuckDB plans for long over many subqueries in one.
+UPDATE run SET
     engine = coalesce(engine, (
         SELECT CASE
             WHEN bool_or(role IN ('target_pass', 'draft_pass', 'run_batch')) THEN 'sglang'
@@ -18,13 +28,6 @@ UPDATE run SET
     runner = coalesce(
         (SELECT CASE WHEN bool_or(has_v2) THEN 'v2' END FROM habit),
         (SELECT CASE WHEN count(phase) > 0 THEN 'v1' END FROM host_scope)
-    ),
-    gpu = (
-        SELECT first(
-            nullif(metadata ->> '$.deviceProperties[0].name', '') ORDER BY rank NULLS LAST, file_id
-        )
-        FROM file
-        WHERE kind = 'trace'
     );
 
 -- Serving engines split their world into data-parallel engines and pipeline stages; the rest is
