@@ -11,6 +11,8 @@ from tracekit.cli import (
     bench,
     breakdown,
     capture,
+    check_draft,
+    comms,
     doctor,
     ingest,
     kernels,
@@ -25,7 +27,21 @@ from tracekit.errors import TracekitError, is_interrupt
 INTERRUPTED = 128 + 2
 """Exit code after Ctrl-C, as of a program that the signal ended."""
 
-VERBS = (capture, ingest, runs, steps, breakdown, kernels, spec, bench, sql, schema, doctor)
+VERBS = (
+    capture,
+    ingest,
+    runs,
+    steps,
+    breakdown,
+    kernels,
+    comms,
+    spec,
+    check_draft,
+    bench,
+    sql,
+    schema,
+    doctor,
+)
 """Modules of the verbs, in the order that help lists them."""
 
 

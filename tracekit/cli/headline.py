@@ -35,7 +35,7 @@ def headline(
         *table.flow([_steps(figures, run), _time(figures, gaps, cost)], width),
         *table.flow([tokens, idle, f"{device} busy {page.per_cent(figures.busy_share)}"], width),
         *profiling(cost, width),
-        *_all_reduce(figures, waiting),
+        *_all_reduce(figures, waiting, width),
         *_host(figures, device),
     ]
 
@@ -165,7 +165,7 @@ def _tokens(
     return f"{tokens:.2f} tokens/step   {per_token}"
 
 
-def _all_reduce(figures: SimpleNamespace, waiting: list[SimpleNamespace]) -> list[str]:
+def _all_reduce(figures: SimpleNamespace, waiting: list[SimpleNamespace], width: int) -> list[str]:
     if not figures.all_reduce_share_of_step:
         return []
     of_step = page.per_cent(figures.all_reduce_share_of_step)
@@ -174,7 +174,7 @@ def _all_reduce(figures: SimpleNamespace, waiting: list[SimpleNamespace]) -> lis
     for row in waiting:
         if row.phase is None and row.category == "all_reduce":
             shares += f"; {units.percent(row.waiting_share, 0)} % of it is waiting"
-    return [shares]
+    return table.wrapped(shares, width)
 
 
 def _host(figures: SimpleNamespace, device: str) -> list[str]:
