@@ -22,9 +22,12 @@ from tracekit.readers import (
     iteration_log,
     kineto,
     load_rows,
+    nccl_log,
     prometheus,
     windows,
 )
+from tracekit.readers.folder import InputFile
+from tracekit.readers.kind import Kind
 from tracekit.run import RunInput, discover
 from tracekit.taxonomy import classify, load_collective_categories, load_no_work
 
@@ -155,10 +158,17 @@ def _fill(
     context.insert_run(con, context.describe(con, inputs))
     context.insert_files(con, inputs)
     _read_windows(con, inputs)
+    nccl_log.read_logs(con, _nccl_logs(inputs), run=run, scratch=scratch.folder)
     classify(con, run, rules)
     load_no_work(con)
     load_collective_categories(con)
     derive(con, run)
+
+
+def _nccl_logs(inputs: RunInput) -> list[tuple[int, InputFile]]:
+    """Logs of NCCL's, and others that may hold lines of it."""
+    kinds: tuple[Kind, ...] = ("nccl_log", "server_log", "calibration")
+    return [found for kind in kinds for found in inputs.of_kind(kind)]
 
 
 def _read_windows(con: duckdb.DuckDBPyConnection, inputs: RunInput) -> None:

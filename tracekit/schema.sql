@@ -685,7 +685,7 @@ COMMENT ON COLUMN nccl_call.run IS 'Run.';
 COMMENT ON COLUMN nccl_call.file_id IS 'Log within the run.';
 COMMENT ON COLUMN nccl_call.at_byte IS 'Byte of the log at which the line begins: their order.';
 COMMENT ON COLUMN nccl_call.source IS 'coll (subsystem COLL) or call (NCCL CALL).';
-COMMENT ON COLUMN nccl_call.logged_ns IS 'Time of the line, ns since the epoch; NULL where it has none.';
+COMMENT ON COLUMN nccl_call.logged_ns IS 'Time of the line, ns since the epoch (UTC where it names no zone); NULL where it has none.';
 COMMENT ON COLUMN nccl_call.host IS 'Host as the line''s prefix has it.';
 COMMENT ON COLUMN nccl_call.pid IS 'Process.';
 COMMENT ON COLUMN nccl_call.tid IS 'Thread.';
@@ -773,7 +773,8 @@ CREATE TABLE nccl_link (
     to_rank INTEGER NOT NULL,
     direction VARCHAR,
     transport VARCHAR NOT NULL,
-    detail VARCHAR NOT NULL
+    detail VARCHAR NOT NULL,
+    comm VARCHAR
 );
 COMMENT ON TABLE nccl_link IS 'One row per connection of a channel that NCCL logged.';
 COMMENT ON COLUMN nccl_link.run IS 'Run.';
@@ -788,6 +789,7 @@ COMMENT ON COLUMN nccl_link.to_rank IS 'Receiving rank.';
 COMMENT ON COLUMN nccl_link.direction IS 'send or receive, of network connections; NULL elsewhere.';
 COMMENT ON COLUMN nccl_link.transport IS 'P2P, SHM, NET or COLLNET.';
 COMMENT ON COLUMN nccl_link.detail IS 'What follows: CUMEM/read, direct/direct, IB/0/GDRDMA, ...';
+COMMENT ON COLUMN nccl_link.comm IS 'Pointer of the communicator; NULL where no line, or more than one communicator, would do.';
 
 CREATE TABLE nccl_note (
     run VARCHAR NOT NULL,
@@ -805,7 +807,7 @@ COMMENT ON TABLE nccl_note IS 'One row per other fact of NCCL''s logs that topol
 COMMENT ON COLUMN nccl_note.run IS 'Run.';
 COMMENT ON COLUMN nccl_note.file_id IS 'Log within the run.';
 COMMENT ON COLUMN nccl_note.at_byte IS 'Byte of the log at which the line begins.';
-COMMENT ON COLUMN nccl_note.logged_ns IS 'Time of the line, ns since the epoch; NULL where it has none.';
+COMMENT ON COLUMN nccl_note.logged_ns IS 'Time of the line, ns since the epoch (UTC where it names no zone); NULL where it has none.';
 COMMENT ON COLUMN nccl_note.host IS 'Host; NULL where the line has no prefix.';
 COMMENT ON COLUMN nccl_note.pid IS 'Process; NULL likewise.';
 COMMENT ON COLUMN nccl_note.kind IS 'version, setting, ring, trees, system, node, path, pattern, connected, p2p_off, warning, backtrace, other.';

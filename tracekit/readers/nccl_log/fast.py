@@ -1,0 +1,111 @@
+"""The fast lane: whole calls of a log, slice by slice, by DuckDB on several threads.
+
+Huge logs are nearly all calls of one form. Lines of another form, torn ones among them, are
+handed on as text in the order of the file.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
+from threading import local
+
+import duckdb
+
+from tracekit.readers.nccl_log.formats import CALL
+from tracekit.readers.nccl_log.text import ANSI, HOST, PREFIXES, STAMP, Line
+from tracekit.readers.plain import Plain
+from tracekit.readers.statements import statement
+
+SLICE_BYTES = 4 << 20
+"""Of a log, read at a time: 2 MB take a fifth longer, 8 MB more memory."""
+
+MAX_LINE_BYTES = 64 << 10
+"""A longer line is cut: NCCL's have at most 1,024 bytes, RCCL's 4,096."""
+
+_MAX_THREADS = 4
+_LINE_FEED = b"\n"
+_COLOURED = rf"(?:(?:{ANSI})+{PREFIXES}(?:{ANSI})* )?"
+_WHOLE = (
+    rf"{_COLOURED}{PREFIXES}(?:{STAMP})?{HOST}:\d{{1,18}}:\d{{1,18}} (?:\[\d{{1,9}}\] )?"
+    rf"NCCL INFO {CALL}"
+)
+_INTEREST = (
+    r"[NR]CCL|[A-Za-z_][\w.\-]*:\d+:\d+ |opCount|sendbuff|recvbuff|datatype \d|nranks|nRanks|busId"
+    r"|commId|stream (?:0x|\()|(?:START|COMPLETE)$| via |Bytes ->|proto |channel\{|globalrank"
+    r"|^ ?[0-9a-fx]{1,18}$"
+)
+"""What a line holds that may be a message, or a part of one."""
+
+_SIGN = b"NCCL"
+
+
+class FastLane:
+    """Stages the calls of one log; `n_calls` is how many there are."""
+
+    def __init__(self, con: duckdb.DuckDBPyConnection, plain: Plain, file_id: int) -> None:
+        self._con = con
+        self._plain = plain
+        self._file_id = file_id
+        self._own = local()
+        threads = con.execute("SELECT current_setting('threads')").fetchone()
+        self._n_threads = min(int(threads[0]) if threads else 1, _MAX_THREADS)
+
+    def rest(self) -> Iterator[Line]:
+        """Lines that are left for the slow lane, in order; the calls are staged once it ends."""
+        with ThreadPoolExecutor(self._n_threads) as pool:
+            parts = _parts(self._plain)
+            ahead: deque[Future[list[Line]]] = deque()
+            for part in islice(parts, 2 * self._n_threads):
+                ahead.append(pool.submit(self._stage, *part))
+            while ahead:
+                lines = ahead.popleft().result()
+                for part in islice(parts, 1):
+                    ahead.append(pool.submit(self._stage, *part))
+                yield from lines
+
+    def _stage(self, start: int, end: int) -> list[Line]:
+        data = self._plain.read(start, end)
+        if _SIGN not in data:
+            return []
+        whole = data.rfind(_LINE_FEED) + 1
+        lines = self._staged(start, data[:whole].replace(b"\r", _LINE_FEED))
+        rest = [Line(at, data[at - start : at - start + length]) for at, length in lines]
+        if data[whole:]:
+            rest.append(Line(start + whole, data[whole:], is_ended=False))
+        return rest
+
+    def _staged(self, start: int, data: bytes) -> list[tuple[int, int]]:
+        con = self._connection()
+        text = data.decode("ascii", "replace") if data.isascii() else _one_byte_each(data)
+        con.execute(statement("nccl_lines"), {"whole": _WHOLE, "start": start, "text": text})
+        con.execute(statement("nccl_calls"), {"file_id": self._file_id})
+        return con.execute(statement("nccl_rest"), {"interest": _INTEREST}).fetchall()
+
+    def _connection(self) -> duckdb.DuckDBPyConnection:
+        """One of the thread's own: temporary tables are of a connection."""
+        if not hasattr(self._own, "con"):
+            self._own.con = self._con.cursor()
+        con: duckdb.DuckDBPyConnection = self._own.con
+        return con
+
+
+def _parts(plain: Plain) -> Iterator[tuple[int, int]]:
+    """Slices of the log that end at a line feed, or where the log does."""
+    start = 0
+    while plain.reaches(start + 1):
+        end = start + SLICE_BYTES
+        if plain.reaches(end):
+            head = plain.read(end, end + MAX_LINE_BYTES)
+            end += head.find(_LINE_FEED) + 1 or len(head)
+        end = min(end, plain.size) if not plain.reaches(end) else end
+        yield start, end
+        start = end
+
+
+def _one_byte_each(data: bytes) -> str:
+    """Text of as many characters as there are bytes: what is no ASCII cannot be in a call."""
+    return data.translate(_ASCII).decode("ascii")
+
+
+_ASCII = bytes(range(128)) + b"?" * 128

@@ -1,0 +1,175 @@
+"""The slow lane: lines that are no calls, and those that are not whole, one by one."""
+
+import re
+from collections import Counter
+
+from tracekit.readers.nccl_log.calls import api_call_row, call_row
+from tracekit.readers.nccl_log.comms import Communicators
+from tracekit.readers.nccl_log.facts import NEVER, Fact, Row
+from tracekit.readers.nccl_log.formats import form_of
+from tracekit.readers.nccl_log.notes import bare_note, note_of
+from tracekit.readers.nccl_log.text import Header, Line, Piece, parsed
+from tracekit.readers.nccl_log.torn import Mender
+from tracekit.readers.nccl_log.trust import Process
+from tracekit.readers.nccl_log.tuning import Choices, ModelTables, choice_row
+from tracekit.readers.rows import Value
+
+MAX_NOTES = 200_000
+"""Of one file; those of 512 ranks with all of GRAPH are fewer."""
+
+_TWICE = 2
+_NOBODY = ("", 0)
+
+
+class SlowLane:
+    """Takes lines in the order of the file; what it finds stands in its members.
+
+    `calls` and `choices.rows` are to be taken out now and then: a log may be full of them.
+    """
+
+    def __init__(self) -> None:
+        self.calls: list[Row] = []
+        self.choices = Choices()
+        self.links: list[Fact] = []
+        self.notes: list[Fact] = []
+        self.comms = Communicators()
+        self.tables = ModelTables()
+        self.mender = Mender()
+        self.lines: Counter[Process] = Counter()
+        self.n_left_out = 0
+        self.left_out = ""
+        self.n_too_many = 0
+        self._hosts: Counter[str] = Counter()
+        self._known: frozenset[str] = frozenset()
+
+    @property
+    def least(self) -> int:
+        """How many lines have to say the same where each is in doubt."""
+        if len(self.lines) < _TWICE:
+            return 1
+        return NEVER if self.mender.is_in_pieces else _TWICE
+
+    def take(self, line: Line) -> None:
+        """Read one physical line."""
+        one = parsed(line, self._known)
+        if one.n_left_out:
+            self.n_left_out += one.n_left_out
+            self.left_out = self.left_out or f"byte {line.at_byte}: {one.pieces[-1].text}"
+        for piece in one.pieces:
+            if piece.header is None and _ends_stamp(piece.text):
+                self.mender.tears.add(line.at_byte, piece.text)  # all of the line is torn
+                return
+            if piece.header is None:
+                self._take_bare(line, piece)
+            else:
+                self._take_message(piece.header, piece, is_alone=len(one.pieces) == 1)
+
+    def _take_bare(self, line: Line, piece: Piece) -> None:
+        if mended := self.mender.tail(line.at_byte, piece):
+            self._whole(*mended, is_doubtful=True)
+        elif piece.is_ended and (note := bare_note(line.at_byte, piece.text)):
+            self._note(note, is_doubtful=False)
+            self._version(_NOBODY, note)
+        else:
+            self.mender.cut_header(line.at_byte, piece)
+
+    def _take_message(self, header: Header, piece: Piece, *, is_alone: bool) -> None:
+        self.lines[header.process] += 1
+        self.mender.begins(header)
+        self.comms.claim(header, piece.text)
+        if is_alone:
+            self._know(header.host)
+        is_doubtful = self.mender.is_doubtful(header, piece.text)
+        if not (piece.is_ended and self._whole(header, piece.text, is_doubtful=is_doubtful)):
+            self.mender.head(header, piece)
+            if "|" in piece.text:
+                self.tables.lost(header)
+
+    def _know(self, host: str) -> None:
+        self._hosts[host] += 1
+        if self._hosts[host] == _TWICE:
+            self._known |= {host}
+
+    def _whole(self, header: Header, text: str, *, is_doubtful: bool) -> bool:
+        """Take a message if it is of a known form to its end; whether it is."""
+        if header.level != "WARN" and (form := form_of(text)):
+            self._take_form(header, *form, is_doubtful=is_doubtful)
+            return True
+        note = note_of(header, text)
+        if note is not None:
+            self._note(note, is_doubtful=is_doubtful)
+            self._version(header.process, note)
+        return note is not None
+
+    def _take_form(
+        self, header: Header, form: str, found: re.Match[str], *, is_doubtful: bool
+    ) -> None:
+        if form == "call":
+            self.calls.append(call_row(header, found[0]))
+        elif form == "api_call":
+            self.calls.append(api_call_row(header, found))
+        elif form.startswith("choice"):
+            self.choices.add(choice_row(header, form, found), form, is_doubtful=is_doubtful)
+        elif form == "link":
+            self.links.append(Fact(_link_row(header, found), is_doubtful))
+        elif form.startswith("table"):
+            self._take_table(header, form, found, is_doubtful=is_doubtful)
+        else:
+            self._take_comm(header, form, found, is_doubtful=is_doubtful)
+
+    def _take_table(
+        self, header: Header, form: str, found: re.Match[str], *, is_doubtful: bool
+    ) -> None:
+        if form == "table_head":
+            self.tables.head(header, found)
+        elif form == "table_protocols":
+            self.tables.protocols(header, found)
+        elif form == "table_threads":
+            self.tables.threads(header, found)
+        else:
+            self.tables.row(header, found, is_doubtful=is_doubtful)
+
+    def _take_comm(
+        self, header: Header, form: str, found: re.Match[str], *, is_doubtful: bool
+    ) -> None:
+        if form == "init":
+            self.comms.init(header, found, is_doubtful=is_doubtful)
+        elif form == "nodes":
+            self.comms.nodes(header, found)
+        elif form == "timings":
+            self.comms.timings(header, found)
+        elif not is_doubtful:
+            self.comms.channels(header, found)
+
+    def _version(self, process: Process, note: Row) -> None:
+        if note["kind"] == "version" and note["name"] in ("nccl", "rccl"):
+            self.comms.version(process, str(note["value"]))
+
+    def _note(self, row: Row, *, is_doubtful: bool) -> None:
+        if len(self.notes) < MAX_NOTES:
+            self.notes.append(Fact(row, is_doubtful))
+        else:
+            self.n_too_many += 1
+
+
+def _ends_stamp(text: str) -> bool:
+    """Whether it is the end of a time whose beginning is missing."""
+    return text.endswith("] ") and "[" not in text
+
+
+def _link_row(header: Header, found: re.Match[str]) -> Row:
+    connection = found["connection"]
+    to = found["to"] or found["from"]  # CollNet names one rank
+    row: dict[str, Value] = {
+        "at_byte": header.at_byte,
+        "host": header.host,
+        "pid": header.pid,
+        "channel": int(found["channel"]),
+        "connection": int(connection) if connection else None,
+        "from_rank": int(found["from"]),
+        "to_rank": int(to),
+        "direction": found["direction"],
+        "transport": found["transport"],
+        "detail": found["detail"],
+    }
+    return row
