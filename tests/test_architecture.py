@@ -15,7 +15,7 @@ SOURCES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*
 
 PARTS = {
     "core": "errors units limits lock script run schema store place marlin rules taxonomy"
-    " readers derive __version__",
+    " readers derive draft_check __version__",
     "collectors": "collectors",
     "queries": "queries",
     "api": "api database open ingest",

@@ -7,6 +7,7 @@ TracekitError
     SchemaVersionError   a database that another version of tracekit made
     QueryError           an unknown report, a wrong parameter, a mistake in a user's SQL
     TaxonomyError        a rule file that is malformed or contradicts itself
+    ModelError           a model's folder, or a file in it, that is not what its name promises
     CaptureError         a server, load or profiler that did not do what a capture needs
 
 A message is one line, `place: what is wrong; what to do`, for example
@@ -50,6 +51,10 @@ class QueryError(TracekitError):
 
 class TaxonomyError(TracekitError):
     """A rule file that is malformed or contradicts itself."""
+
+
+class ModelError(TracekitError):
+    """A model's folder, or a file in it, that cannot be read."""
 
 
 class CaptureError(TracekitError):
