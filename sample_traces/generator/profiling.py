@@ -54,7 +54,7 @@ def profile_unevenly(
     m: Machine, runner: Runner, batches: Callable[[int], Batch], steps: int
 ) -> None:
     """The same, but rank 1 stops a step early and the last rank starts a step late."""
-    early, late = m.ranks[1:2], m.ranks[-1:]
+    early, late = m.ranks[1:-1][:1], m.ranks[-1:]
     runner.step(-1, batches(-1))
     open_window(m.ranks[:-1])
     runner.step(0, batches(0))

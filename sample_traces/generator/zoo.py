@@ -83,8 +83,9 @@ class Zoo(V1Runner):
     def _halves(self, rows: int) -> None:
         """The same AllReduce in each half of the ranks: two groups, two calls."""
         ranks = self.m.ranks
-        half = (len(ranks) + 1) // 2
-        for group, members in ((FIRST_HALF, ranks[:half]), (SECOND_HALF, ranks[half:])):
+        half = len(ranks) // 2
+        halves = (FIRST_HALF, ranks[:half]), (SECOND_HALF, ranks[half:])
+        for group, members in halves if half else ():
             with self.m.only(members):
                 self._told("allreduce", "ar_nccl", 40.0, (rows * HIDDEN,) * 2, group)
 

@@ -217,3 +217,11 @@ def test_a_batch_is_padded_to_the_next_captured_size(runs):
         if row["match"] == "template"
     }
     assert sizes == {(1, 1), (2, 2), (3, 4), (4, 4), (8, 8)}
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_dialects_of_eight_ranks_can_be_made_of_fewer(tmp_path, generate, names, ranks):
+    eight = names[names.index("ranks8_common_clock") :]
+    generate(tmp_path, *(f"--dialect={n}" for n in eight), f"--ranks={ranks}", "--steps=2")
+    for name in eight:
+        assert len(list((tmp_path / name / "traces").iterdir())) == ranks
