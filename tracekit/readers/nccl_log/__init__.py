@@ -15,7 +15,7 @@ from tracekit.readers.folder import InputFile
 from tracekit.readers.nccl_log import calls
 from tracekit.readers.nccl_log.facts import Fact, Row, standing
 from tracekit.readers.nccl_log.fast import FastLane
-from tracekit.readers.nccl_log.links import with_comms
+from tracekit.readers.nccl_log.links import own, with_comms
 from tracekit.readers.nccl_log.slow import SlowLane
 from tracekit.readers.nccl_log.trust import Process, strangers
 from tracekit.readers.plain import Plain, opened
@@ -101,7 +101,9 @@ class _File:
         self._delete_cut_choices()
         self._delete_choices_of(strange)
         self._insert("nccl_model", of_others(slow.tables.facts, ("category",), "algorithm"))
-        links = of_others(slow.links, ("host", "pid", "transport", "direction"), "detail")
+        links = of_others(
+            own(slow.links, comms), ("host", "pid", "transport", "direction"), "detail"
+        )
         self._insert("nccl_link", with_comms(links, comms))
         self._insert("nccl_note", of_others(slow.notes, ("kind", "name"), "value"))
 

@@ -1,8 +1,8 @@
-"""Which communicator a connection is of: NCCL's lines name ranks only."""
+"""Which communicator a connection is of, and whether it is its process's: lines name ranks only."""
 
 from collections.abc import Sequence
 
-from tracekit.readers.nccl_log.facts import Row
+from tracekit.readers.nccl_log.facts import Fact, Row
 
 
 def with_comms(links: Sequence[Row], comms: Sequence[Row]) -> list[Row]:
@@ -14,6 +14,20 @@ def with_comms(links: Sequence[Row], comms: Sequence[Row]) -> list[Row]:
         {**link, "comm": _only(link, of_process.get((link["host"], link["pid"]), []))}
         for link in links
     ]
+
+
+def own(links: Sequence[Fact], comms: Sequence[Row]) -> list[Fact]:
+    """Links without those in doubt that begin at another rank than their process has.
+
+    Source: src/transport/*.cc: the sender writes the line, of a network the receiver another.
+    """
+    ranks = {(comm["host"], comm["pid"], comm["rank"]) for comm in comms}
+    return [one for one in links if not one.is_doubtful or _key(one.row) in ranks]
+
+
+def _key(link: Row) -> tuple[object, object, object]:
+    end = "to_rank" if link["direction"] == "receive" else "from_rank"
+    return link["host"], link["pid"], link[end]
 
 
 def _only(link: Row, comms: Sequence[Row]) -> str | None:

@@ -66,7 +66,10 @@ class SlowLane:
 
     def _take_bare(self, line: Line, piece: Piece) -> None:
         if mended := self.mender.tail(line.at_byte, piece):
+            n_calls = len(self.calls)
             self._whole(*mended, is_doubtful=True)
+            for row in self.calls[n_calls:]:
+                row["tail_at_byte"] = line.at_byte
         elif piece.is_ended and (note := bare_note(line.at_byte, piece.text)):
             self._note(note, is_doubtful=False)
             self._version(_NOBODY, note)

@@ -6,7 +6,16 @@ JOIN nccl_doubt AS doubt
     ON doubt.host = stage.host AND doubt.pid = stage.pid AND doubt.comm = stage.comm
     AND doubt.n_ranks IS NOT DISTINCT FROM stage.n_ranks AND doubt.stream = stage.stream
     AND doubt.global_rank IS NOT DISTINCT FROM stage.global_rank
-WHERE stage.file_id = $file_id AND (NOT doubt.is_joined OR stage.at_byte >= $torn_at);
+WHERE stage.file_id = $file_id AND (NOT doubt.is_joined OR stage.at_byte >= $torn_at)
+UNION
+-- A process does not begin a line before the one it has begun is at its end.
+SELECT mended.at_byte, true
+FROM nccl_stage AS mended
+JOIN nccl_stage AS between_them
+    ON between_them.file_id = mended.file_id AND between_them.host = mended.host
+    AND between_them.pid = mended.pid AND between_them.at_byte > mended.at_byte
+    AND between_them.at_byte < mended.tail_at_byte
+WHERE mended.file_id = $file_id AND mended.tail_at_byte IS NOT NULL;
 
 -- A pointer is used again once its communicator is gone.
 CREATE OR REPLACE TEMP TABLE nccl_life AS

@@ -3,6 +3,7 @@
 CREATE OR REPLACE TABLE nccl_stage (
     file_id INTEGER,
     at_byte BIGINT,
+    tail_at_byte BIGINT,  -- of a line put together from two pieces; NULL of all others
     source VARCHAR,
     stamp VARCHAR,
     host VARCHAR,
