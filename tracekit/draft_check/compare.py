@@ -9,7 +9,6 @@ from tracekit.draft_check.eagle3 import LAYER_IDS, default_layers, read_hidden_s
 from tracekit.draft_check.finding import Check, State
 from tracekit.draft_check.model import Model
 from tracekit.draft_check.tokenizer import ROLES, THINKING
-from tracekit.draft_check.weights import Tensor
 
 _NUMBERS = {
     "hidden size": "hidden_size",
@@ -71,7 +70,7 @@ def _head_checks(pair: Pair) -> Iterator[Check]:
     if draft is None:
         return
     if draft.fc:
-        yield Check("fc", "told", draft=_shape(draft.fc))
+        yield Check("fc", "told", draft=str(draft.fc))
     if draft.kind == "EAGLE-3 head":
         n_layers = config.number("num_hidden_layers")
         default = f"default {_listed(default_layers(n_layers))}" if n_layers else ""
@@ -81,7 +80,7 @@ def _head_checks(pair: Pair) -> Iterator[Check]:
         hidden = _number(config.number("hidden_size"))
         yield Check("hidden read", "same" if hidden == reads else "differs", hidden, reads)
         yield Check("draft tokens", "told", draft=_number(draft.config.number("draft_vocab_size")))
-        yield Check("d2t", "told", draft=_shape(draft.d2t) if draft.d2t else "")
+        yield Check("d2t", "told", draft=str(draft.d2t) if draft.d2t else "")
     if draft.kind == "Medusa heads":
         yield Check("Medusa heads", "told", draft=_number(draft.n_medusa_heads))
 
@@ -109,7 +108,7 @@ def _row_checks(pair: Pair, model: Model) -> Iterator[Check]:
         tensors["lm_head"] = model.head
     for topic, tensor in tensors.items():
         if tensor and size and tensor.shape[:1] != (size,):
-            yield pair.of(model, topic, "wrong", _shape(tensor), "its rows are not the vocabulary")
+            yield pair.of(model, topic, "wrong", str(tensor), "its rows are not the vocabulary")
     if not size or largest is None:
         return
     if largest >= size:
@@ -189,7 +188,3 @@ def _number(value: int | None) -> str:
 
 def _listed(numbers: tuple[int, ...]) -> str:
     return ", ".join(map(str, numbers[:4]))
-
-
-def _shape(tensor: Tensor) -> str:
-    return " x ".join(f"{size:,}" for size in tensor.shape)

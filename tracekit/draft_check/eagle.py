@@ -54,8 +54,7 @@ def fc_rules(draft: Model, n_inputs: int | None, words: str) -> Iterator[Obstacl
     if fc is None or fc.is_packed or not (hidden and n_inputs):
         return
     if fc.shape != (hidden, n_inputs):
-        shape = " x ".join(f"{size:,}" for size in fc.shape)
-        why = f"its fc is {shape}, not {hidden:,} x {n_inputs:,} ({words})"
+        why = f"its fc is {fc}, not {hidden:,} x {n_inputs:,} ({words})"
         yield Obstacle("fatal", why, "repair its config.json, or take another head")
 
 

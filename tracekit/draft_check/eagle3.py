@@ -128,13 +128,13 @@ def _head_rules(draft: Model, of_target: int | None, outputs: int | None) -> Ite
         why = f"draft_vocab_size {outputs:,} without a d2t table: drafts mean the wrong tokens"
         yield Obstacle("doubt", why, "get the file that has d2t")
     elif draft.d2t is not None and draft.d2t.shape[:1] != (outputs,):
-        why = f"its d2t has {draft.d2t.shape[:1]} entries, draft_vocab_size is {outputs:,}"
+        why = f"its d2t has {draft.d2t} entries, draft_vocab_size is {outputs:,}"
         yield Obstacle("fatal", why, "repair draft_vocab_size in its config.json")
     if draft.head is None and outputs != of_target:
         why = f"no lm_head of its own, and the target's has {of_target:,} rows, not {outputs:,}"
         yield Obstacle("fatal", why, "get the file that has its lm_head")
     elif draft.head and draft.head.shape[:1] != (outputs,) and not draft.head.is_packed:
-        why = f"its lm_head is {draft.head.shape}, draft_vocab_size is {outputs:,}"
+        why = f"its lm_head is {draft.head}, draft_vocab_size is {outputs:,}"
         yield Obstacle("fatal", why, "repair draft_vocab_size in its config.json")
 
 

@@ -39,9 +39,8 @@ def obstacles(target: Model, draft: Model) -> Iterator[Obstacle]:
 def _head_rules(target: Model, draft: Model, hidden: int) -> Iterator[Obstacle]:
     size = target.config.number("vocab_size")
     found = draft.weights.find("lm_heads.0.weight", f"0.{_n_layers(draft)}.weight")
-    if found and size and found.shape != (size, hidden) and not draft.config.value("token_map"):
-        shape = " x ".join(f"{n:,}" for n in found.shape)
-        why = f"its heads are {shape}; target's vocabulary x hidden size: {size:,} x {hidden:,}"
+    if found and size and found.shape != (size, hidden) and not draft.weights.find("token_map"):
+        why = f"its heads are {found}; target's vocabulary x hidden size: {size:,} x {hidden:,}"
         yield Obstacle("fatal", why, rules.OTHER_HEAD)
 
 

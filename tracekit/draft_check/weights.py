@@ -17,6 +17,9 @@ MAX_HEADER_BYTES = 100_000_000
 
 INDEX = "model.safetensors.index.json"
 _LENGTH_BYTES = 8
+_LINE = 64
+"""Bytes in which a file shows that it is no weights at all."""
+
 _OTHER = ("*.bin", "*.pt", "*.pth", "*.gguf")
 _PACKED = {"U8", "I32", "I64"}
 """Element types of matrices that hold several weights each."""
@@ -28,6 +31,10 @@ class Tensor:
 
     dtype: str
     shape: tuple[int, ...]
+
+    def __str__(self) -> str:
+        """The shape: `7,168 x 21,504`."""
+        return " x ".join(f"{size:,}" for size in self.shape)
 
     @property
     def is_packed(self) -> bool:
@@ -116,7 +123,7 @@ def _files(folder: Path, weights: Weights) -> list[Path]:
 
 
 def _header(path: Path, limit: int) -> tuple[int, dict[str, object]]:
-    length = int.from_bytes(first_bytes(path, _LENGTH_BYTES), "little")
+    length = int.from_bytes(first_bytes(path, _LINE)[:_LENGTH_BYTES], "little")
     if not 2 <= length <= limit:
         raise ModelError(f"{path.name}: a header of {length:,} bytes; download it again")
     data = first_bytes(path, _LENGTH_BYTES + length)[_LENGTH_BYTES:]
