@@ -63,7 +63,7 @@ def measure(
 def join(plan: Plan, environment: Mapping[str, str]) -> NoReturn:
     """Become another rank than 0: it measures, and has neither a folder nor a page."""
     command = _command(plan, None)
-    os.execve(command[0], command, _worker_env(environment))
+    os.execvpe(command[0], command, _worker_env(environment))
 
 
 def _command(plan: Plan, store: Path | None) -> list[str]:

@@ -47,7 +47,7 @@ def allreduce(**given: object) -> None:
     with closing(Stages()) as stages, signals.handled():
         found = measure(plan, place, os.environ, stages, signals)
         _ingest(plan.folder, asked, stages)
-    bench_page.show(plan, found["bursts"], asked.db, asked.form)
+    bench_page.show(plan, found, asked.db, asked.form)
 
 
 def _refuse_usage(asked: SimpleNamespace) -> None:

@@ -1,6 +1,6 @@
 """What `tracekit bench` prints at its end."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +8,7 @@ from tracekit import units
 from tracekit.cli import output, page, table
 
 if TYPE_CHECKING:
-    from tracekit.collectors.bench.plan import Plan
+    from tracekit.collectors.bench.plan import Delay, Plan
 
 COLUMNS: list[table.Spec] = [
     (table.label("mode"), lambda row: row.mode),
@@ -21,8 +21,14 @@ COLUMNS: list[table.Spec] = [
 ]
 
 
-def show(plan: "Plan", bursts: Sequence[Mapping[str, Any]], db: str | None, form: str) -> None:
-    """The curve, a line for each burst, and how to go on; csv and json have the curve alone."""
+SHOWN_SIZES = 4
+
+
+def show(plan: "Plan", found: Mapping[str, Any], db: str | None, form: str) -> None:
+    """The curve, the burst and how to go on; csv and json have the curve alone.
+
+    `found` is what calibration.json says.
+    """
     from tracekit.database import reading
 
     run = plan.folder.name
@@ -40,8 +46,9 @@ def show(plan: "Plan", bursts: Sequence[Mapping[str, Any]], db: str | None, form
             *_title(plan, facts, width),
             output.strong(heading),
             *lines,
-            *(line for burst in bursts for line in _burst(plan, burst, width)),
-            *page.next_commands([(output.to_paste(db, "breakdown", run), "the recorded calls")]),
+            *(line for burst in found["bursts"] for line in _burst(plan, burst, width)),
+            *(_delay(plan.delay, found["points"], width) if plan.delay else ()),
+            *page.next_commands([(output.to_paste(db, "comms", run), "the recorded calls")]),
         ]
     )
 
@@ -58,21 +65,30 @@ def _title(plan: "Plan", facts: SimpleNamespace, width: int) -> list[str]:
     return [output.strong(first), *more]
 
 
-def _burst(plan: "Plan", burst: Mapping[str, Any], width: int) -> Iterator[str]:
+def _burst(plan: "Plan", burst: Mapping[str, Any], width: int) -> list[str]:
     source = f" of {plan.like['run']}, step {plan.like['step']}" if plan.like else ""
     n_calls, total = burst["n_calls"], burst["p50_ns"]
-    yield from table.wrapped(
+    return table.wrapped(
         f"burst{table.visible(source)}: {page.counted(n_calls, 'call')}, "
         f"{units.size(burst['bytes'])}, {burst['mode']}: {units.duration(total)} "
         f"(p95 {units.duration(burst['p95_ns'])}), {units.duration(total / n_calls)} a call",
         width,
     )
-    if plan.delay:
-        yield from table.wrapped(
-            f"rank {plan.delay.rank} is delayed by {units.duration(plan.delay.ns)} before each "
-            "call of the burst: times hold that wait, and give no bandwidth",
-            width,
-        )
+
+
+def _delay(delay: "Delay", points: Sequence[Mapping[str, Any]], width: int) -> list[str]:
+    """That the times hold it, and what a call takes without the wait."""
+    of_burst = [point for point in points if point["mode"] == "burst"]
+    each = [
+        f"{units.duration(point['transfer_p50_ns'])} at {units.size(point['bytes'])}"
+        for point in of_burst[:SHOWN_SIZES]
+    ]
+    more = ", ..." if len(of_burst) > SHOWN_SIZES else ""
+    return table.wrapped(
+        f"rank {delay.rank} is delayed by {units.duration(delay.ns)} before each call of the "
+        f"burst, and the others wait: of the ranks the quickest takes {', '.join(each)}{more}",
+        width,
+    )
 
 
 def _bandwidth(row: SimpleNamespace, gb_per_s: float | None) -> str:

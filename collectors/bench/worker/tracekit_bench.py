@@ -8,7 +8,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -89,16 +89,17 @@ class Bench:
         return {"points": points, "bursts": bursts, "window": self._record()}
 
     def _sweep(self, n_bytes: int) -> Iterator[Point]:
-        """Eager, each call after a barrier, so that late ranks are no part of it; then in a graph.
+        """Eager, then in a graph.
 
-        On a device a barrier of the hosts would have the launch timed: there calls follow closely.
+        A barrier before each call keeps late ranks out of it. On a device the launch would be
+        timed then: there calls follow each other, and wait for the other ranks by themselves.
         """
-        before = self._settle if self._is_cuda else self._barrier
+        before = _nothing if self._is_cuda else self._barrier
         eager = self._measure(f"eager {n_bytes} B", [self._buffer.eager(n_bytes)], before)
         yield self._point("eager", n_bytes, figures(by_size(*eager)[n_bytes]))
         if self._settings.has_graph:
             graph = [self._buffer.graph(n_bytes, GRAPH_CALLS)]
-            replays = self._measure(f"graph {n_bytes} B", graph, self._settle)
+            replays = self._measure(f"graph {n_bytes} B", graph, _nothing)
             yield self._point("graph", n_bytes, figures(by_size(*replays)[n_bytes]))
 
     def _replay(self) -> tuple[list[Point], dict[str, Any]]:
@@ -126,12 +127,14 @@ class Bench:
         is_split = self._settings.delayed_rank is not None
         return [self._buffer.graph(*run) for run in runs_of(self._burst, is_split)]
 
-    def _measure(self, what: str, calls: Sequence[Call], before: Any) -> tuple[Any, Table]:
+    def _measure(
+        self, what: str, calls: Sequence[Call], before: Callable[[], None]
+    ) -> tuple[Sequence[Call], Table]:
         calls, own = self._own(what, calls, before, 0)
         return calls, over_ranks(own, self._control)
 
     def _own(
-        self, what: str, calls: Sequence[Call], before: Any, delay_ns: int
+        self, what: str, calls: Sequence[Call], before: Callable[[], None], delay_ns: int
     ) -> tuple[Sequence[Call], Table]:
         """Times of this rank, after as many warm-ups as are asked for."""
         _tell(what)
@@ -169,13 +172,10 @@ class Bench:
         for number in range(self._settings.n_recorded):
             if number:
                 recording.step()
-            timed(calls, 1, self._clock, self._settle, self._delay_ns)
+            timed(calls, 1, self._clock, _nothing, self._delay_ns)
         recording.stop()
         recording.write(Path(self._settings.traces))
         return {"start_ns": recording.start_ns, "dur_ns": recording.end_ns - recording.start_ns}
-
-    def _settle(self) -> None:
-        self._clock.settle()
 
     def _barrier(self) -> None:
         self._clock.settle()
@@ -218,6 +218,10 @@ def _write(path: Path, found: dict[str, Any]) -> None:
     draft = path.with_suffix(".tmp")
     draft.write_text(f"{text}\n", encoding="utf-8")
     draft.replace(path)
+
+
+def _nothing() -> None:
+    pass
 
 
 def _tell(what: str) -> None:
