@@ -24,6 +24,8 @@ KIMI = LLAMA | {
     "num_attention_heads": 64,
     "max_position_embeddings": 131072,
     "num_nextn_predict_layers": 0,
+    "rope_theta": 50000.0,
+    "rope_scaling": {"type": "yarn", "factor": 32.0},
 }
 EAGLE3 = LLAMA | {"architectures": ["LlamaForCausalLMEagle3"], "num_hidden_layers": 1}
 SIZES = {"BF16": 2, "F16": 2, "F32": 4, "I64": 8, "I32": 4, "U8": 1, "BOOL": 1}

@@ -58,8 +58,12 @@ SGLANG = _with("sglang")
 TORCH = _with("torchrun")
 PROFILE = _with("tracekit.profile")
 INGEST = _with("tracekit ingest tracekit-runs")
+CHECK_DRAFT = _with("check-draft")
 DOCTOR = "tracekit doctor"
-RUN_BY_TESTS = {BASELINE, DRAFT, LOAD, ATTACH, SERVER, SGLANG, TORCH, PROFILE, INGEST, DOCTOR}
+RUN_BY_TESTS = {
+    *(BASELINE, DRAFT, LOAD, ATTACH, SERVER, SGLANG, TORCH, PROFILE, INGEST),
+    *(CHECK_DRAFT, DOCTOR),
+}
 
 NEED_NO_TEST = {
     "make demo",  # .ci/run

@@ -11,6 +11,7 @@ from textwrap import dedent
 import pytest
 import readme
 from free_port import free_port
+from model_folders import LLAMA, llama_shapes, tokens, write_model
 from scripts import FAKE_TORCH, TRAIN
 from serving import serving
 from user import User
@@ -120,3 +121,10 @@ def test_doctor_says_what_can_be_captured(user):
     told = user.run(readme.words(readme.DOCTOR)).stdout.splitlines()
     (vllm,) = (line for line in told if line.startswith("vLLM"))
     assert vllm.split()[:3] == ["vLLM", "ok", "0.32.0"]
+
+
+def test_a_draft_is_checked_before_it_is_served(user):
+    for name in ("target", "draft"):
+        write_model(user.folder / name, LLAMA, llama_shapes(), tokens(100))
+    told = user.run(readme.words(readme.CHECK_DRAFT, TARGET="target", DRAFT="draft")).stdout
+    assert told.startswith("draft_model works")

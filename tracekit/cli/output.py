@@ -124,5 +124,5 @@ def _plain(value: object) -> object:
 def _json_character(character: str) -> str:
     if character.isprintable():
         return character
-    units: Sequence[int] = memoryview(character.encode("utf-16-le")).cast("H")
+    units: Sequence[int] = memoryview(character.encode("utf-16-le", "surrogatepass")).cast("H")
     return "".join(f"\\u{unit:04x}" for unit in units)

@@ -61,7 +61,7 @@ def _model_checks(pair: Pair) -> Iterator[Check]:
     yield pair.beside("dtype", lambda m: m.config.dtype)
     yield pair.beside("quantization", lambda m: m.config.quantization)
     yield pair.beside("MTP layers", lambda m: _number(mtp.n_layers(m)))
-    yield _size(pair)
+    yield from _size_checks(pair)
 
 
 def _head_checks(pair: Pair) -> Iterator[Check]:
@@ -87,9 +87,11 @@ def _head_checks(pair: Pair) -> Iterator[Check]:
 
 def _token_checks(pair: Pair) -> Iterator[Check]:
     yield pair.beside("vocabulary", lambda m: _number(m.config.number("vocab_size")))
+    yield pair.beside("padding", _padding)
     for model in pair.models:
         yield from _row_checks(pair, model)
-    yield pair.beside("tokenizer", _tokenizer)
+    files = pair.beside("tokenizer", _tokenizer)
+    yield Check("tokenizer", "told", files.target, files.draft)
     if pair.draft:
         yield _tokens(pair.target, pair.draft)
         yield from _part_checks(pair.target, pair.draft)
@@ -109,13 +111,16 @@ def _row_checks(pair: Pair, model: Model) -> Iterator[Check]:
     for topic, tensor in tensors.items():
         if tensor and size and tensor.shape[:1] != (size,):
             yield pair.of(model, topic, "wrong", str(tensor), "its rows are not the vocabulary")
-    if not size or largest is None:
-        return
-    if largest >= size:
+    if size and largest is not None and largest >= size:
         note = "outside of the vocabulary"
         yield pair.of(model, "largest token", "wrong", f"{largest:,}", note)
-    elif largest + 1 < size:
-        yield pair.of(model, "padding", "told", f"{size - largest - 1:,}")
+
+
+def _padding(model: Model) -> str:
+    """Entries of the vocabulary after the last token."""
+    size, largest = model.config.number("vocab_size"), model.tokenizer.largest_id
+    is_padded = size and largest is not None and largest + 1 < size
+    return f"{size - largest - 1:,}" if is_padded else ""  # type: ignore[operator]
 
 
 def _tokens(target: Model, draft: Model) -> Check:
@@ -140,22 +145,21 @@ def _part_checks(target: Model, draft: Model) -> Iterator[Check]:
             yield Check(part, state, ours.parts[part][:80], theirs.parts[part][:80])
 
 
-def _size(pair: Pair) -> Check:
-    """Bytes of weights: what one pass of a dense model has to read."""
-    found = pair.beside("weights", _weights)
+def _size_checks(pair: Pair) -> Iterator[Check]:
+    """Bytes of weights are what one pass of a dense model has to read."""
+    sizes = [model.weights.n_bytes for model in pair.models]
     ratio = ""
-    if pair.draft and pair.draft.weights.n_bytes and pair.target.weights.n_bytes:
-        share = pair.draft.weights.n_bytes / pair.target.weights.n_bytes
-        ratio = f"the draft has {units.percent(share)} % of the target's bytes"
-    return Check("weights", "told", found.target, found.draft, ratio)
+    if all(sizes) and len(sizes) > 1:
+        ratio = f"the draft has {units.percent(sizes[1] / sizes[0])} % of the target's bytes"
+    found = pair.beside("weights", lambda m: units.size(m.weights.n_bytes or None).strip("-"))
+    yield Check("weights", "told", found.target, found.draft, ratio)
+    found = pair.beside("parameters", _parameters)
+    yield Check("parameters", "told", found.target, found.draft)
 
 
-def _weights(model: Model) -> str:
-    if not model.weights.n_bytes:
-        return ""
+def _parameters(model: Model) -> str:
     n = model.weights.n_parameters
-    parameters = f", {n / 1e9:.3g} B" if n else ""
-    return f"{units.size(model.weights.n_bytes)}{parameters}"
+    return f"{n / 1e9:.3g} billion" if n else ""
 
 
 def _tokenizer(model: Model) -> str:
