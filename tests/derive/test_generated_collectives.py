@@ -70,26 +70,6 @@ def run(request, read):
     return request.param, read(request.param)
 
 
-UNSIZED = [
-    "story_baseline",
-    "story_eagle3",
-    "nccl_allreduce",
-    "generic_torch",
-    "collectives_zoo",
-    "collectives_zoo_rocm",
-    "draft_collectives",
-    "bytes_from_model",
-    "nccl_log_graphs",
-    "nccl_log_no_annotation",
-]
-not_yet = pytest.mark.xfail(strict=True, reason="sizes of messages are being built")
-
-
-@pytest.fixture(params=[pytest.param(n, marks=not_yet) if n in UNSIZED else n for n in dialects()])
-def sized_run(request, read):
-    return request.param, read(request.param)
-
-
 def wrong(pairs, column):
     return [
         (told["step"], told["rank"], told["name"][:40], told[column], seen[column])
@@ -103,8 +83,8 @@ def refuses(told, seen):
     return told["step"] == "3" and seen["match"] == "none"
 
 
-def test_calls_are_the_truth(sized_run):
-    dialect, folder = sized_run
+def test_calls_are_the_truth(run):
+    dialect, folder = run
     pairs = folder.pairs()
     if dialect == "unequal_counts":
         pairs = [(told, seen) for told, seen in pairs if not refuses(told, seen)]
@@ -148,8 +128,8 @@ def test_last_rank_is_the_truth(run):
         ]
 
 
-def test_bandwidth_is_the_formula(sized_run):
-    _, folder = sized_run
+def test_bandwidth_is_the_formula(run):
+    _, folder = run
     for told, seen in folder.pairs():
         if not told["bytes"]:
             assert seen["algbw_gb_per_s"] == seen["busbw_gb_per_s"] == ""
@@ -187,7 +167,6 @@ def test_clocks_that_agree_are_left_alone(run):
         assert folder.found("FROM clock_offset WHERE is_applied") == []
 
 
-@not_yet
 def test_model_time_is_that_of_the_logged_table(read):
     pairs = read("nccl_log_graphs").pairs()
     logged = [(told, seen) for told, seen in pairs if told["model_ns"]]

@@ -48,8 +48,10 @@ class FastLane:
         self._plain = plain
         self._file_id = file_id
         self._own = local()
-        threads = con.execute("SELECT current_setting('threads')").fetchone()
-        self._n_threads = min(int(threads[0]) if threads else 1, _MAX_THREADS)
+        settings = con.execute("SELECT current_setting('threads'), current_database()").fetchone()
+        assert settings is not None  # no table is read
+        self._n_threads = min(int(settings[0]), _MAX_THREADS)
+        self._database = str(settings[1])
 
     def rest(self) -> Iterator[Line]:
         """Lines that are left for the slow lane, in order; the calls are staged once it ends."""
@@ -86,6 +88,7 @@ class FastLane:
         """One of the thread's own: temporary tables are of a connection."""
         if not hasattr(self._own, "con"):
             self._own.con = self._con.cursor()
+            self._own.con.execute(f'USE "{self._database}"')  # a cursor begins in the first one
         con: duckdb.DuckDBPyConnection = self._own.con
         return con
 
