@@ -299,5 +299,7 @@ def stalled(con, run):
         **kernel,
     )
     row = {"rank": 0, "step": 0, "phase": "forward", "n": 2, "sum_ns": us(9_900)}
+    add(con, "nccl_comm", run, rank=0, n_ranks=2, n_nodes=1)
+    add(con, "nccl_note", run, kind="warning", name="net.cc:7", value="Cuda failure 999 'unknown'")
     add(con, "step_phase", run, busy_ns=us(9_900), **row)
     add(con, "step_category", run, category="gemm", busy_ns=us(9_900), exposed_ns=us(9_900), **row)
