@@ -63,7 +63,6 @@ def _vocabulary_rules(target: Model, draft: Model) -> Iterator[Obstacle]:
     of_target, of_draft = target.config.number("vocab_size"), draft.config.number("vocab_size")
     if of_target and of_draft and of_target != of_draft:
         why = f"vocabulary of {of_draft:,} entries; the target has {of_target:,}"
-        is_out = draft.embedding is not None and of_draft < of_target
-        yield Obstacle("fatal" if is_out else "doubt", why, rules.OTHER_HEAD)
+        yield Obstacle("doubt", why, rules.OTHER_HEAD)
     elif draft.tokenizer.ids:
         yield from rules.tokenizer_rules(target, draft, rules.OTHER_HEAD)

@@ -115,7 +115,7 @@ def _vocabulary_rules(target: Model, draft: Model) -> Iterator[Obstacle]:
     outputs = config.number("draft_vocab_size") or inputs
     if of_target and inputs and inputs != of_target:
         why = f"vocabulary of {inputs:,} entries; the target has {of_target:,}"
-        yield Obstacle("fatal" if inputs < of_target else "doubt", why, rules.OTHER_HEAD)
+        yield Obstacle("fatal" if outputs == of_target else "doubt", why, rules.OTHER_HEAD)
     if draft.weights.is_complete:
         yield from _head_rules(draft, of_target, outputs)
         yield from _embedding_rules(target, draft)
@@ -131,8 +131,8 @@ def _head_rules(draft: Model, of_target: int | None, outputs: int | None) -> Ite
         why = f"its d2t has {draft.d2t} entries, draft_vocab_size is {outputs:,}"
         yield Obstacle("fatal", why, "repair draft_vocab_size in its config.json")
     if draft.head is None and outputs != of_target:
-        why = f"no lm_head of its own, and the target's has {of_target:,} rows, not {outputs:,}"
-        yield Obstacle("fatal", why, "get the file that has its lm_head")
+        why = f"no lm_head of its own: it drafts by the first {outputs:,} of the target's rows"
+        yield Obstacle("doubt", why, "get the file that has its lm_head")
     elif draft.head and draft.head.shape[:1] != (outputs,) and not draft.head.is_packed:
         why = f"its lm_head is {draft.head}, draft_vocab_size is {outputs:,}"
         yield Obstacle("fatal", why, "repair draft_vocab_size in its config.json")

@@ -13,8 +13,8 @@ _DEFAULT_HIDDEN = 4096
 def obstacles(target: Model, draft: Model) -> Iterator[Obstacle]:
     """What stands against the draft as Medusa heads.
 
-    Source: vllm/model_executor/models/medusa.py and SpeculativeConfig.__post_init__ (0.32.0). The
-    number of heads follows num_speculative_tokens; a head without weights keeps random ones.
+    Source: vllm/model_executor/models/medusa.py and SpeculativeConfig.__post_init__ (0.32.0). vLLM
+    makes as many heads as num_speculative_tokens, and refuses those that have no weights.
     """
     if draft.weights.names and not draft.n_medusa_heads:
         yield Obstacle("fatal", "no Medusa heads among its weights")
