@@ -38,7 +38,7 @@ scoped AS (
         END AS scope
     FROM member
     JOIN (
-        SELECT DISTINCT file_id, category, pg_name, pg_desc, pg_ranks, group_size FROM collective_call
+        SELECT DISTINCT file_id, label, category, pg_name, pg_desc, pg_ranks, group_size FROM collective_call
     ) AS used USING (file_id)
 )
 SELECT
@@ -57,28 +57,32 @@ FROM scoped
 WINDOW in_comm AS (PARTITION BY stage, comm, scope);
 
 CREATE TEMP TABLE called AS
-WITH placed AS (
+WITH labelled AS (
     SELECT
-        call.*, dp, rank, grain_ns, comm_id, comm, n_ranks, is_over_hosts,
-        CASE WHEN scope.kind != 'engines' THEN step END AS common_step,
-        coalesce(
-            max(common_step) OVER (PARTITION BY call.file_id ORDER BY start_ns, call.id), -1
-        ) AS after_step
-    FROM collective_call AS call
-    JOIN communicator
-        ON communicator.file_id = call.file_id AND communicator.category = call.category
-        AND communicator.pg_name IS NOT DISTINCT FROM call.pg_name
-        AND communicator.pg_desc IS NOT DISTINCT FROM call.pg_desc
-        AND communicator.pg_ranks IS NOT DISTINCT FROM call.pg_ranks
-        AND communicator.group_size IS NOT DISTINCT FROM call.group_size
+        id, file_id, label, start_ns, comm_id, phase,
+        CASE WHEN scope.kind != 'engines' THEN step END AS common_step
+    FROM collective_call
+    JOIN communicator USING (file_id, label)
 ),
 stretched AS (
     SELECT
-        * EXCLUDE (after_step),
-        dense_rank() OVER (
-            ORDER BY comm_id, common_step, after_step, CASE WHEN common_step IS NOT NULL THEN phase END
+        *,
+        hash(
+            comm_id, common_step, CASE WHEN common_step IS NOT NULL THEN phase END,
+            max(common_step) OVER (PARTITION BY file_id ORDER BY start_ns, id)
         ) AS stretch
-    FROM placed
+    FROM labelled
+),
+-- Narrow, and joined to the rest afterwards: windows over whole rows take four times as long.
+counted AS (
+    SELECT
+        id, common_step, stretch,
+        row_number() OVER (PARTITION BY stretch, file_id ORDER BY start_ns, id) AS place
+    FROM stretched
 )
-SELECT *, row_number() OVER (PARTITION BY stretch, file_id ORDER BY start_ns, id) AS place
-FROM stretched;
+SELECT
+    call.* EXCLUDE (label, pg_name, pg_desc, pg_ranks), common_step, stretch, place,
+    dp, rank, grain_ns, comm_id, comm, n_ranks, is_over_hosts
+FROM counted
+JOIN collective_call AS call USING (id)
+JOIN communicator USING (file_id, label);

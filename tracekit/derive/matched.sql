@@ -19,7 +19,7 @@ WITH replayed AS (
 ),
 template AS (
     SELECT
-        file_id, launch_id, forms,
+        file_id, launch_id, hash(forms) AS spelling,   -- as text it is 2 kB for each call
         -- Of a replay that the window cuts, the end is left.
         graph_id IS NULL OR forms = usual OR is_cut AND ends_with(usual, ' ' || forms) AS is_usual
     FROM (
@@ -29,62 +29,65 @@ template AS (
 ),
 gap AS (
     SELECT
-        file_id, end_ns,
-        sum(greatest(0, least(next_launch_ns, end_ns) - start_ns)) OVER (
-            PARTITION BY file_id ORDER BY end_ns
-        )::BIGINT AS starved_ns,
-        greatest(0, least(next_launch_ns, end_ns) - start_ns) AS own_ns
+        file_id, end_ns, least(next_launch_ns, end_ns) - start_ns AS starved_ns,
+        sum(starved_ns) OVER (PARTITION BY file_id ORDER BY end_ns ROWS UNBOUNDED PRECEDING)::BIGINT
+            AS starved_so_far_ns
     FROM swept
     SEMI JOIN called USING (file_id)
-    WHERE running = 0 AND end_ns IS NOT NULL
+    WHERE running = 0 AND next_launch_ns > start_ns
 ),
 starved AS (
     SELECT
         called.id,
         coalesce(
-            gap.starved_ns - lag(gap.starved_ns) OVER (
+            coalesce(starved_so_far_ns, 0) - lag(coalesce(starved_so_far_ns, 0)) OVER (
                 PARTITION BY called.file_id, comm_id ORDER BY called.start_ns, called.id
             ),
-            CASE WHEN gap.end_ns = called.start_ns THEN own_ns ELSE 0 END
+            CASE WHEN gap.end_ns = called.start_ns THEN gap.starved_ns ELSE 0 END
         ) AS starved_ns
     FROM called
     ASOF LEFT JOIN gap ON gap.file_id = called.file_id AND called.start_ns >= gap.end_ns
 ),
-joined AS (
-    SELECT
-        call.*, coalesce(pair, call.id) AS pair, pair IS NOT NULL AS is_matched, is_aligned, matching.match,
-        forms, is_usual
-    FROM timed AS call
+paired_call AS (
+    SELECT timed.id, coalesce(pair, timed.id) AS pair, match, is_aligned, spelling, is_usual
+    FROM timed
     LEFT JOIN matching USING (id)
-    LEFT JOIN template ON (template.file_id, template.launch_id) = (call.file_id, call.launch_id)
+    LEFT JOIN template USING (file_id, launch_id)
 ),
-over_ranks AS (
+whole AS (
     SELECT
-        *, min(from_ns) OVER same AS first_ns,
-        CASE WHEN is_matched AND is_timed THEN max(from_ns) OVER same - from_ns END AS wait_ns,
-        CASE WHEN is_matched THEN min(end_ns - start_ns) OVER same END AS transfer_ns,
-        CASE WHEN is_matched THEN count(*) OVER same END AS n_matched,
+        pair, comm_id, min(dp) AS first_dp, min(from_ns) AS first_ns, max(from_ns) AS last_ns,
+        min(end_ns - start_ns) AS transfer_ns, count(*) AS n,
         CASE
-            WHEN NOT is_matched THEN 'none'
-            WHEN match = 'order' AND NOT is_aligned AND bool_and(coalesce(is_usual, false)) OVER same
-                AND min(forms) OVER same = max(forms) OVER same THEN 'template'
-            ELSE match
-        END AS found
-    FROM joined
-    WINDOW same AS (PARTITION BY pair)
+            WHEN any_value(match) = 'order' AND NOT bool_or(is_aligned)
+                AND bool_and(coalesce(is_usual, false)) AND min(spelling) = max(spelling) THEN 'template'
+            ELSE coalesce(any_value(match), 'none')
+        END AS match
+    FROM paired_call
+    JOIN timed USING (id)
+    GROUP BY pair, comm_id
+),
+numbered AS (
+    SELECT
+        *, row_number() OVER (ORDER BY first_dp, first_ns, pair) - 1 AS collective,
+        row_number() OVER (PARTITION BY comm_id ORDER BY first_ns, pair) - 1 AS place_in_comm
+    FROM whole
 )
 SELECT
-    over_ranks.id, file_id, dp, rank,
-    (dense_rank() OVER (ORDER BY dp_first, first_ns, pair) - 1)::INTEGER AS collective,
-    comm, coalesce(seq, dense_rank() OVER (PARTITION BY comm_id ORDER BY first_ns, pair) - 1) AS seq,
-    n_activities, step, phase, name, category, impl, is_fused,
-    coalesce(group_size, n_matched)::INTEGER AS group_size,
+    call.id, file_id, dp, rank, collective::INTEGER AS collective, comm, coalesce(seq, place_in_comm) AS seq,
+    n_activities, step, phase, signature.name, call.category, call.impl, is_fused,
+    coalesce(group_size, CASE WHEN numbered.match != 'none' THEN n END)::INTEGER AS group_size,
     start_ns, end_ns - start_ns AS dur_ns, launch_ns,
     CASE WHEN launch_ns IS NOT NULL THEN starved.starved_ns END AS starved_ns,
-    wait_ns, transfer_ns, found::collective_match AS match, is_aligned, is_timed, comm_id, n_ranks, from_ns,
-    until_ns
-FROM (SELECT *, min(dp) OVER (PARTITION BY pair) AS dp_first FROM over_ranks) AS over_ranks
-JOIN starved USING (id);
+    CASE WHEN numbered.match != 'none' AND is_timed THEN last_ns - from_ns END AS wait_ns,
+    CASE WHEN numbered.match != 'none' THEN transfer_ns END AS transfer_ns,
+    numbered.match::collective_match AS match, coalesce(is_aligned, false) AS is_aligned,
+    is_timed, call.comm_id, n_ranks, from_ns, until_ns
+FROM timed AS call
+JOIN paired_call USING (id)
+JOIN numbered USING (pair)
+JOIN starved USING (id)
+JOIN signature USING (name_id);
 
 INSERT INTO clock_offset
 SELECT
