@@ -202,4 +202,4 @@ def test_packed_weights_have_no_count_of_parameters(tmp_path, folders):
     packed = write_model(tmp_path / "int4", LLAMA, {"a.qweight": [8, 8]}, dtype="I32")
     assert folders.check("weights", packed).draft == "256 B"
     found = folders.check("parameters", packed)
-    assert (found.target, found.draft) == ("1.29e-05 billion", "")
+    assert (found.target, found.draft) == ("0.0129 million", "")

@@ -99,7 +99,9 @@ def test_default_layers_have_to_be_three_different_ones(folders, n_layers, outco
         ({LAYER_IDS: [1, 2]}, 3, "fails"),
         ({LAYER_IDS: [1, 2, 9]}, 3, "fails"),
         ({LAYER_IDS: [1, 2, 2]}, 3, "fails"),
-        ({"eagle_config": {LAYER_IDS: [1, 2, 3, 4]}}, 4, "works"),
+        ({"eagle_config": {LAYER_IDS: [1, 2, 3, 4]}, LAYER_IDS: [1, 2, 3, 4]}, 4, "works"),
+        ({"eagle_config": {LAYER_IDS: [1, 2, 3, 4]}}, 4, "likely"),  # not by the V2 runner
+        ({"eagle_config": {LAYER_IDS: [2, 4, 5]}}, 3, "works"),  # but these are its default
         ({LAYER_IDS: [1, 2, 3, 4]}, 4, "fails"),  # Llama's counts only those of eagle_config
         ({LAYER_IDS: [1, 2, 3, 4], "num_aux_hidden_states": 4}, 4, "works"),
         ({LAYER_IDS: [1, 2, 3, 4], "architectures": ["Qwen3ForCausalLM"]}, 4, "works"),

@@ -159,7 +159,9 @@ def _size_checks(pair: Pair) -> Iterator[Check]:
 
 def _parameters(model: Model) -> str:
     n = model.weights.n_parameters
-    return f"{n / 1e9:.3g} billion" if n else ""
+    if not n:
+        return ""
+    return f"{n / 1e9:.3g} billion" if n >= 1e8 else f"{n / 1e6:.3g} million"
 
 
 def _tokenizer(model: Model) -> str:
