@@ -3,8 +3,10 @@
 import json
 
 import pytest
+from click.testing import CliRunner
 
 import tracekit
+from tracekit.cli import main
 from tracekit.errors import RunError
 from tracekit.readers.kind import kind_of
 from tracekit.readers.nccl_tests import points_of_json, points_of_text
@@ -235,6 +237,16 @@ def test_measured_sizes_are_a_run_of_their_own(tmp_path):
          81_000, 99_000, 14336 / 81_000, 14336 / 81_000, 1, 200_000, 0)
     ]  # fmt: skip
     assert db.sql("SELECT count(*) FROM calibrations").fetchall() == [(9,)]
+
+
+def test_the_command_shows_where_they_are(tmp_path):
+    (tmp_path / "all_reduce.txt").write_text(new_text(ROWS))
+    ran = CliRunner().invoke(
+        main, ["ingest", str(tmp_path / "all_reduce.txt"), "--db", str(tmp_path / "c.duckdb")]
+    )
+    assert ran.exit_code == 0
+    assert ran.stdout.startswith("all_reduce: 0 ranks, 0 activities")
+    assert ran.stdout.splitlines()[-1].startswith("Next: tracekit runs")
 
 
 def test_busbw_is_the_one_that_nccl_tests_prints(tmp_path):

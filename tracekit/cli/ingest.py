@@ -79,16 +79,17 @@ def command(
         )
     finally:
         bar.close()
-    output.write_lines([f"Next: {_next([summary.run for summary in runs], db)}"])
+    output.write_lines([f"Next: {_next(runs, db)}"])
 
 
-def _next(runs: list[str], db: str | None) -> str:
-    if len(runs) > 1:
+def _next(runs: "list[IngestSummary]", db: str | None) -> str:
+    if len(runs) > 1 or not runs[0].n_ranks:  # without: measured sizes, or a capture that failed
         return output.to_paste(db, "runs")
-    if not runs[0].startswith("-"):
-        return output.to_paste(db, "breakdown", runs[0])
+    run = runs[0].run
+    if not run.startswith("-"):
+        return output.to_paste(db, "breakdown", run)
     database = ["--db", db] if db else []
-    return output.to_paste(None, "breakdown", *database, "--", runs[0])
+    return output.to_paste(None, "breakdown", *database, "--", run)
 
 
 def _report(summary: "IngestSummary", db: str | None) -> list[str]:
