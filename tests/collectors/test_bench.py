@@ -9,12 +9,17 @@ import subprocess
 import sys
 import time
 import uuid
+from pathlib import Path
 
 import duckdb
 import pytest
 from capturing import MARKER, left_over
 from scripts import FAKE_TORCH
 
+import tracekit
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = "vllm_cpu_tp2_draft"
 TIMEOUT_S = 60
 FEW = ("--iterations", "4", "--warmups", "1", "--steps", "2")
 WORDS = [sys.executable, "-m", "tracekit", "bench", "allreduce", *FEW]
@@ -88,19 +93,39 @@ def test_the_bandwidth_of_a_link_is_that_of_the_message_times_its_way(bench):
 
 
 def test_a_delayed_rank_shows_in_the_calls_of_the_burst(bench):
-    delay = ("--delay-rank", "1", "--delay-us", "3000")
+    delay = ("--delay-rank", "1", "--delay-us", "20000")
     page = bench.run("--burst", "1x2KiB,3x1KiB", "--run", "late", *delay)
     assert "burst: 4 calls, 5 KiB, eager" in page
-    assert "rank 1 is delayed by 3.00 ms" in page
+    assert "rank 1 is delayed by 20.0 ms before each call of the burst" in page
     said = bench.said("late", "calibration.json")
     points = {point["bytes"]: point for point in said["points"]}
     assert {size: point["n"] for size, point in points.items()} == {2048: 4, 1024: 12}
     for point in points.values():
-        assert (point["mode"], point["delayed_rank"], point["delay_ns"]) == ("burst", 1, 3_000_000)
-        assert point["min_ns"] >= 2_000_000 > point["transfer_p50_ns"]
+        assert (point["mode"], point["delayed_rank"], point["delay_ns"]) == ("burst", 1, 20_000_000)
+        assert point["p50_ns"] > 10_000_000 > point["transfer_p50_ns"]
     (burst,) = said["bursts"]
     assert (burst["n_calls"], burst["bytes"], burst["n"]) == (4, 5120, 4)
-    assert burst["min_ns"] >= 3 * 3_000_000  # the delay before the first call is before the burst
+    assert burst["min_ns"] >= 3 * 20_000_000  # the delay before the first call is before the burst
+
+
+def test_a_burst_is_that_of_a_recorded_step(bench):
+    tracekit.ingest(ROOT / "sample_traces" / SAMPLE, db=bench.folder / "tracekit.duckdb")
+    page = bench.run("--like", SAMPLE, "--run", "b")
+    said = bench.said("b")["options"]
+    step = said["like"]["step"]
+    assert f"burst of {SAMPLE}, step {step}: " in page
+    recorded = f"""
+        SELECT bytes FROM collectives
+        WHERE run = '{SAMPLE}' AND category = 'all_reduce' AND rank = 0 AND step = {step}
+        ORDER BY start_ns
+    """
+    asked = [size for n_calls, size in said["burst"] for _ in range(n_calls)]
+    assert asked == [size for (size,) in bench.rows(recorded)]
+    kind = f"SELECT kind FROM steps WHERE run = '{SAMPLE}' AND rank = 0 AND step = {step}"
+    assert bench.rows(kind) == [("decode",)]
+    assert (said["n_ranks"], said["dtype"]) == (2, "bfloat16")
+    err = bench.run("--like", SAMPLE, "--step", "999", "--run", "c", code=1)
+    assert "no complete step 999 whose all-reduces tell their bytes" in err
 
 
 @pytest.mark.parametrize(
