@@ -101,7 +101,7 @@ def _layer_rules(target: Model, draft: Model) -> Iterator[Obstacle]:
         return
     given = given_layers(draft, n_layers)
     if len(given) == n_read:
-        yield from _runner_rules(draft, given, n_layers)
+        yield from _runner_rules(draft, n_layers)
         return
     told = draft.config.layer_ids(LAYER_IDS)
     asked = f"its {LAYER_IDS} {told}" if told else f"default layers {default_layers(n_layers)}"
@@ -109,13 +109,15 @@ def _layer_rules(target: Model, draft: Model) -> Iterator[Obstacle]:
     yield Obstacle("fatal", why, f'write "{LAYER_IDS}": [...] as it was trained into its config')
 
 
-def _runner_rules(draft: Model, given: list[int], n_layers: int) -> Iterator[Obstacle]:
+def _runner_rules(draft: Model, n_layers: int) -> Iterator[Obstacle]:
     """Layers that only one of vLLM's two runners is told of.
 
-    Source: get_eagle3_aux_layers_from_config in vllm/v1/worker/gpu/spec_decode/eagle/eagle3_utils.py
-    (0.32.0), which does not look for them in `eagle_config`, as gpu_model_runner.py does.
+    Source: get_eagle3_aux_layers_from_config in vllm/v1/worker/gpu/spec_decode/eagle/
+    eagle3_utils.py (0.32.0) does not look for them in `eagle_config`; gpu_model_runner.py does.
     """
-    if not layer_ids(draft.config.value(LAYER_IDS)) and given != sorted(default_layers(n_layers)):
+    inner = layer_ids(draft.config.mapping("eagle_config").get(LAYER_IDS))
+    is_alone = inner and not layer_ids(draft.config.value(LAYER_IDS))
+    if is_alone and set(inner) != set(default_layers(n_layers)):
         why = f"its {LAYER_IDS} stand in eagle_config alone, where the V2 runner does not look"
         yield Obstacle("doubt", why, "write them beside the other keys of its config.json too")
 
