@@ -174,7 +174,7 @@ doubts AS (
             WHEN matched_share < matched_from
                 THEN format('{:.0f} % of its calls are matched over ranks', 100 * matched_share)
             WHEN n_ranks < group_size THEN format('traces of {} of {} ranks', n_ranks, group_size)
-            WHEN n_matched < calls_from THEN format('{} calls only; {} are needed', n_matched, calls_from)
+            WHEN n_matched < calls_from THEN format('too few calls: {} of the {} needed', n_matched, calls_from)
             WHEN abs(wait_share - clocked_wait_share) > estimates_differ_by THEN format(
                 'waiting is {:.0f} % without clocks, {:.0f} % by the clocks', 100 * wait_share, 100 * clocked_wait_share
             )

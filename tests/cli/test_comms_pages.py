@@ -1,8 +1,12 @@
 """Pages of collectives, as a reader sees them in 80 columns."""
 
+from types import SimpleNamespace
+
 import pytest
 from database import add, add_call, us, write_database
 from rich.cells import cell_len
+
+from tracekit.cli import comms_page
 
 PAGES = [(), ("--ranks",), ("--issues",), ("--calibration", "baseline")]
 
@@ -26,10 +30,9 @@ def test_signatures(call):
         == """\
 phase   collective                   message calls   ms    us   p95 wait%  busbw
 forward all_reduce custom_1stage 14 KiB bf16     2 0.53 250.0 300.0  14.3 0.0597
-        inconclusive: 4 calls only; 5 are needed; ranks arrive 100 us apart (p95
-        100 us), rank 1 last in 50 % of the calls, 100 % of the waiting for
-        longer work; 7.8x the calibration (32.0 us); 12.5x NCCL's model, a lower
-        bound (20.0 us)
+        inconclusive: too few calls: 4 of the 5 needed; ranks arrive 100 us
+        apart (p95 100 us); 7.8x the calibration (32.0 us); 12.5x NCCL's model,
+        a lower bound (20.0 us)
 ms: in a step; us, p95: transfer of a call, that is, its time on the rank that
 is done first, median and 95th percentile; wait%: the rest of the calls' time;
 busbw in GB/s
@@ -96,6 +99,7 @@ def test_what_the_profiler_costs_is_an_issue(call):
     [
         (("eagle3",), "eagle3: no collectives in such steps"),
         (("eagle3", "--ranks"), "eagle3: no collective is matched over ranks"),
+        (("eagle3", "--topology"), "eagle3: no NCCL log beside its traces"),
         (("baseline", "--phase", "draft"), "baseline: no collectives in such steps"),
     ],
     ids=str,
@@ -152,3 +156,28 @@ def test_a_straggler_is_named_with_its_steps_and_its_reason(call, tmp_path):
     page = " ".join(call("comms", database=path).stdout.split())
     assert "mixed: ranks arrive 60.0 us apart (p95 60.0 us), rank 5 last in 75 %" in page
     assert "100 % of the waiting for late hosts; RING LL 2 channels" in page
+
+
+def test_what_nccl_logged(call):
+    assert "ranks" in body(call("comms", "stalled", "--topology").stdout)
+    lines = call("comms", "stalled", "--issues").stdout.splitlines()
+    assert "NCCL warns 1x (net.cc:7): Cuda failure 999 'unknown'" in lines
+
+
+def test_topics_stand_beside_their_words():
+    rows = [
+        SimpleNamespace(topic="ranks", words="8 ranks on one node"),
+        SimpleNamespace(topic="transport", words="SHM through the host, no P2P"),
+    ]
+    assert comms_page.topics(rows, 30) == [
+        "ranks      8 ranks on one node",
+        "transport  SHM through the",
+        "           host, no P2P",
+    ]
+
+
+def test_hostile_names_stay_visible():
+    row = SimpleNamespace(n=2, place="a.cc:1", example="x\x1b[31m", meaning=None, advice="do")
+    told, advice = comms_page.warning(row, 80)
+    assert "\\x1b[31m" in told
+    assert advice == "  do"

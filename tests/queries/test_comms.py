@@ -127,7 +127,7 @@ def test_few_calls_are_inconclusive():
     for number in range(4):
         add_call(con, "r", number, (0, 280), (300, 20), step=0, **FAST)
     (row,) = signatures(con)
-    assert (row["class"], row["missing"]) == ("inconclusive", "4 calls only; 5 are needed")
+    assert (row["class"], row["missing"]) == ("inconclusive", "too few calls: 4 of the 5 needed")
 
 
 def test_estimates_that_contradict_each_other_are_inconclusive():

@@ -11,9 +11,13 @@ from tracekit.cli.headline import headline, profiling, stalls
 if TYPE_CHECKING:
     from tracekit.database import Database, Result
 
+REPORTS = {"ranks": "comm_ranks", "topology": "comm_topology", "issues": "comm_issues"}
+"""Report of each view of the collectives, by the option that asks for it."""
+
 NOTHING = {
     None: "no collectives in such steps",
     "ranks": "no collective is matched over ranks; tracekit comms --issues says why",
+    "topology": "no NCCL log beside its traces; record one with tracekit capture --nccl-log",
 }
 """What is said where a view has nothing to show."""
 
@@ -21,6 +25,7 @@ NOTHING = {
 @click.command("comms")
 @options.run_name()
 @click.option("--ranks", "view", flag_value="ranks", help="Who waits for whom, and why.")
+@click.option("--topology", "view", flag_value="topology", help="How the GPUs talk (NCCL's log).")
 @click.option("--issues", "view", flag_value="issues", help="What is doubtful or not known.")
 @options.kind()
 @options.phase()
@@ -78,7 +83,7 @@ def _found(
         return database.report("comms", **calls, rank=rank, calibration=calibration)
     if view == "ranks":
         return database.report("comm_ranks", **calls)
-    return database.report("comm_issues", run=calls["run"])
+    return database.report(REPORTS[view], run=calls["run"])
 
 
 def _write_page(
@@ -112,6 +117,8 @@ def _body(
     show_all: bool,
     width: int,
 ) -> list[str]:
+    if view == "topology":
+        return ["", *comms_page.topics(rows, width)]
     if view == "issues":
         return ["", *_issues(database, rows, run, width)]
     head = [*_head(database, run, calls, width), ""]
@@ -139,9 +146,11 @@ def _issues(
     database: "Database", rows: list[SimpleNamespace], run: SimpleNamespace, width: int
 ) -> list[str]:
     cost = database.report("profiling_cost", run=run.run).records()
+    warnings = database.report("comm_warnings", run=run.run).records()
     slowed = "The profiler slows the host: without it a host that is late may be less so."
     found = [
         *comms_page.issues(rows, width),
+        *(line for row in warnings for line in comms_page.warning(row, width)),
         *(line for line in [*profiling(cost, width), slowed] if cost),
     ]
     return found or ["nothing is doubtful: all calls are matched, all message sizes known"]
@@ -150,10 +159,12 @@ def _issues(
 def _next(
     database: "Database", view: str | None, run: str, db: str | None
 ) -> list[tuple[str, str]]:
+    has_log = bool(database.report("comm_topology", run=run).fetchall())
     n_issues = len(database.report("comm_issues", run=run).fetchall())
     looks = [
         (None, (), "transfer and waiting, by message size"),
         ("ranks", ("--ranks",), "who waits for whom"),
+        *([("topology", ("--topology",), "how the GPUs talk")] if has_log else []),
         *([("issues", ("--issues",), f"what is doubtful: {n_issues}")] if n_issues else []),
     ]
     return [

@@ -32,6 +32,24 @@ def lines(
     return [*found, *folded, *(output.faint(line) for line in table.wrapped(LEGEND, width))]
 
 
+def topics(rows: list[SimpleNamespace], width: int) -> list[str]:
+    """Facts of the report `comm_topology`, each beside what it is about."""
+    column = max(len(row.topic) for row in rows) + 2
+    found = []
+    for row in rows:
+        first, *more = table.wrapped(table.visible(row.words), width - column) or [""]
+        found.append(f"{row.topic:{column}}{first}")
+        found += [f"{' ' * column}{line}" for line in more]
+    return found
+
+
+def warning(row: SimpleNamespace, width: int) -> list[str]:
+    """A warning of NCCL, what it means and what to do."""
+    place = f" ({row.place})" if row.place else ""
+    told = _told(f"NCCL warns {row.n:,}x{place}: {row.example}", width)
+    return [*told, *_advice("; ".join(filter(None, (row.meaning, row.advice))), width)]
+
+
 def issues(rows: list[SimpleNamespace], width: int) -> list[str]:
     """What is doubtful, and below it what to do; once where several are to be met by the same."""
     found = []
@@ -90,8 +108,10 @@ def _skew(row: SimpleNamespace, run: SimpleNamespace) -> str:
     if row.arrival_p50_ns is None:
         return ""
     apart, at_most = units.duration(row.arrival_p50_ns), units.duration(row.arrival_p95_ns)
-    told = (f"ranks arrive {apart} apart (p95 {at_most})", last(row, run), _delay(row))
-    return ", ".join(filter(None, told))
+    told = f"ranks arrive {apart} apart (p95 {at_most})"
+    if vars(row)["class"] not in ("skew", "mixed"):  # who is last by so little is chance
+        return told
+    return ", ".join(filter(None, (told, last(row, run), _delay(row))))
 
 
 def _delay(row: SimpleNamespace) -> str:

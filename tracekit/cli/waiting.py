@@ -68,11 +68,10 @@ def _parts(parts: SimpleNamespace, run: SimpleNamespace) -> list[SimpleNamespace
 
 
 def _message(parts: SimpleNamespace) -> str:
-    speed = parts.busbw_gb_per_s
-    told = [
-        page.message(parts.bytes, parts.dtype),
-        table.visible(parts.impl or ""),
-        f"busbw {speed:.3g} GB/s" if speed else "",
-        f"and {parts.n_signatures - 1} more" if parts.n_signatures > 1 else "",
-    ]
+    speed, more = parts.busbw_gb_per_s, parts.n_signatures - 1
+    told = [page.message(parts.bytes, parts.dtype), table.visible(parts.impl or "")]
+    if more:
+        told.append(f"and {more} more")
+    elif speed:
+        told.append(f"busbw {speed:.3g} GB/s")
     return ", ".join(filter(None, told))
