@@ -31,18 +31,19 @@ class Trace:
     def op(self, name, start, dur, tid=1):
         return self.add("cpu_op", name, start, dur, tid)
 
-    def run(self, name, launch, start, dur, stream=7, tid=1):
-        """One activity and the call that launched it."""
-        return self.graph([(name, start, dur, stream)], launch, tid=tid, call="cudaLaunchKernel")
+    def run(self, name, launch, start, dur, stream=7, tid=1, **args):
+        """One activity and the call that launched it; `args` are those of the activity."""
+        activity = (name, start, dur, stream)
+        return self.graph([activity], launch, tid, "cudaLaunchKernel", **args)
 
-    def graph(self, activities, launch, tid=1, call="cudaGraphLaunch"):
+    def graph(self, activities, launch, tid=1, call="cudaGraphLaunch", **more):
         """Activities (name, start, dur, stream) of one launch call."""
         correlation = next(self.correlations)
         if launch is not None:
             self.add("cuda_runtime", call, launch, 1, tid, correlation=correlation)
         for name, start, dur, stream in activities:
             cat = "gpu_memcpy" if name.startswith("Memcpy") else "kernel"
-            args = {"device": 0, "stream": stream, "correlation": correlation}
+            args = {"device": 0, "stream": stream, "correlation": correlation, **more}
             self.add(cat, name, start, dur, stream, **args)
         return self
 
