@@ -11,6 +11,7 @@ from readers.nccl_made import (
     in_blocks,
     in_lines,
     in_pieces,
+    losses,
     processes,
     rows,
 )
@@ -81,11 +82,84 @@ def ragged(texts, random):
 MUTATIONS = [cut_lines, cut_ends, in_blocks, small_blocks, in_pieces, foreign, lost_feeds, ragged]
 
 
-@pytest.mark.parametrize("mutate", MUTATIONS, ids=lambda mutate: mutate.__name__)
-def test_no_record_is_invented(read, mutate):
-    for seed in range(300 // len(MUTATIONS) + 1):
+@pytest.fixture(scope="module")
+def written(read):
+    """Function that gives the texts of a seed's processes, what they say, and its random."""
+    said = {}
+
+    def of(seed):
         random = Random(seed)
         texts = [one.text for one in processes(random, stamp=random.choice(["", STAMP]))]
-        said = records(read(in_lines(texts, Random(seed))))
+        if seed not in said:
+            said[seed] = records(read(in_lines(texts, Random(seed))))
+        return texts, said[seed], random
+
+    return of
+
+
+@pytest.mark.parametrize("mutate", MUTATIONS, ids=lambda mutate: mutate.__name__)
+def test_no_record_is_invented(read, written, mutate):
+    for seed in range(300 // len(MUTATIONS) + 1):
+        texts, said, random = written(seed)
         found = records(read(mutate(texts, random)))
         assert not found - said, f"seed {seed}"
+
+
+@pytest.mark.parametrize("mutate", [cut_lines, in_blocks, foreign], ids=lambda one: one.__name__)
+def test_most_of_what_is_whole_is_read(read, written, mutate):
+    n_said = n_found = 0
+    for seed in range(10):
+        texts, said, random = written(seed)
+        n_said += sum(n for record, n in said.items() if record[0] == "nccl_call")
+        n_found += len(rows(read(mutate(texts, random)), "nccl_call"))
+    assert n_found > 0.9 * n_said
+
+
+def call(pid, comm, count=64):
+    return (
+        f"box:{pid}:{pid} [0] NCCL INFO AllReduce: opCount 0 sendbuff 0x7f0000 recvbuff 0x7f0000 "
+        f"count {count} datatype 9 op 0 root 0 comm {comm} [nranks=2] stream {comm[:-2]}f0\n"
+    )
+
+
+ONE, OTHER = call(11, "0x55a010"), call(22, "0x55b020", 96)
+
+
+def test_a_tail_is_put_to_the_one_head_that_it_completes(read):
+    con = read(ONE * 3 + OTHER * 3 + ONE[:120] + OTHER + ONE[120:] + OTHER)
+    assert Counter(rows(con, "nccl_call", "pid, n_elements")) == {(11, 64): 4, (22, 96): 5}
+    assert losses(con) == {}
+
+
+def test_a_tail_that_two_heads_could_have_is_nobodys(read):
+    third = call(33, "0x55c030", 32)
+    torn = ONE[:90] + OTHER[:90] + third + ONE[90:] + OTHER[90:]
+    con = read(ONE * 3 + OTHER * 3 + third * 3 + torn)
+    counts = {(11, 64): 3, (22, 96): 3, (33, 32): 4}
+    assert Counter(rows(con, "nccl_call", "pid, n_elements")) == counts
+    assert losses(con)["torn NCCL line"] == 4
+
+
+def test_a_head_and_a_tail_of_two_processes_make_no_call(read):
+    con = read(ONE * 3 + OTHER * 3 + OTHER[:90] + ONE[:90] + OTHER[90:] + ONE[90:])
+    assert Counter(rows(con, "nccl_call", "pid, n_elements")) == {(11, 64): 3, (22, 96): 3}
+    assert losses(con)["NCCL call whose line may be two joined"] == 1
+
+
+def test_equal_pointers_of_two_processes_are_not_believed_once_a_line_is_torn(read):
+    other = call(22, "0x55a010", 96)
+    torn = other[:90] + ONE[:90] + other[90:] + ONE[90:]
+    con = read(ONE * 3 + other * 3 + torn + ONE + other)
+    assert Counter(rows(con, "nccl_call", "pid, n_elements")) == {(11, 64): 3, (22, 96): 3}
+
+
+def test_a_line_torn_in_a_log_of_one_process_costs_that_line_alone(read):
+    con = read(ONE * 3 + ONE[:90] + FOREIGN + ONE[90:] + ONE * 3)
+    assert len(rows(con, "nccl_call")) == 6
+
+
+def test_a_warning_that_begins_within_a_call_leaves_no_short_stream(read):
+    warning = "\nbox:22:22 [0] net.cc:1 NCCL WARN bad\n"
+    con = read(ONE * 3 + OTHER * 3 + ONE[:-3] + warning + ONE[-3:])
+    assert Counter(rows(con, "nccl_call", "pid")) == {(11,): 3, (22,): 3}
+    assert losses(con) == {"NCCL call whose line may be cut": 1}

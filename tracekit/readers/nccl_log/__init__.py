@@ -17,12 +17,15 @@ from tracekit.readers.nccl_log.facts import Fact, Row, standing
 from tracekit.readers.nccl_log.fast import FastLane
 from tracekit.readers.nccl_log.links import own, with_comms
 from tracekit.readers.nccl_log.slow import SlowLane
+from tracekit.readers.nccl_log.text import hosts_of
 from tracekit.readers.nccl_log.trust import Process, strangers
 from tracekit.readers.plain import Plain, opened
 from tracekit.readers.rows import insert
 from tracekit.readers.statements import statement
 
 _BATCH = 20_000
+_HEAD_BYTES = 64 << 10
+"""Of a log, looked at for the hosts that write it."""
 
 
 def read_logs(
@@ -42,7 +45,7 @@ def read_logs(
     for file_id, file in files:
         try:
             with opened(file.path, file.shown, scratch) as plain:
-                _File(con, run, file_id).read(plain)
+                _File(con, run, file_id, plain).read()
         except TraceFormatError as error:
             note(con, run, file_id, "NCCL log that cannot be read to its end", [str(error)])
     con.execute("DROP TABLE nccl_stage")
@@ -51,14 +54,17 @@ def read_logs(
 class _File:
     """One log on its way into the tables."""
 
-    def __init__(self, con: duckdb.DuckDBPyConnection, run: str, file_id: int) -> None:
+    def __init__(
+        self, con: duckdb.DuckDBPyConnection, run: str, file_id: int, plain: Plain
+    ) -> None:
         self._con = con
         self._run = run
         self._file_id = file_id
-        self._slow = SlowLane()
+        self._slow = SlowLane(hosts_of(plain.read(0, _HEAD_BYTES)))
+        self._fast = FastLane(con, plain, file_id)
 
-    def read(self, plain: Plain) -> None:
-        for line in FastLane(self._con, plain, self._file_id).rest():
+    def read(self) -> None:
+        for line in self._fast.rest():
             self._slow.take(line)
             self._flush(_BATCH)
         self._flush(1)

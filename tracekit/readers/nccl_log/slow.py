@@ -24,10 +24,11 @@ _NOBODY = ("", 0)
 class SlowLane:
     """Takes lines in the order of the file; what it finds stands in its members.
 
+    `hosts` are those known to begin lines.
     `calls` and `choices.rows` are to be taken out now and then: a log may be full of them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, hosts: frozenset[str]) -> None:
         self.calls: list[Row] = []
         self.choices = Choices()
         self.links: list[Fact] = []
@@ -40,7 +41,7 @@ class SlowLane:
         self.left_out = ""
         self.n_too_many = 0
         self._hosts: Counter[str] = Counter()
-        self._known: frozenset[str] = frozenset()
+        self._known = hosts
 
     @property
     def least(self) -> int:

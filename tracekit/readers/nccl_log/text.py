@@ -4,6 +4,7 @@ Source: NCCL 2.18 to 2.32, src/debug.cc; `[dev]` is the calling thread's device,
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -94,6 +95,13 @@ def parsed(line: Line, hosts: frozenset[str]) -> Parsed:
     text = text[: left_out.start()] if left_out else text
     pieces = tuple(_pieces(line, text, hosts))
     return Parsed(pieces, int(left_out[1]) if left_out else 0)
+
+
+def hosts_of(head: bytes) -> frozenset[str]:
+    """Hosts that begin more than one line of the start of a log."""
+    texts = map(_bare, head.decode("utf-8", "replace").splitlines())
+    found = Counter(match["host"] for text in texts if (match := _HEADER.match(text)))
+    return frozenset(host for host, n in found.items() if n > 1)
 
 
 def nanoseconds(stamp: str) -> int | None:

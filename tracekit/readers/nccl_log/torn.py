@@ -97,7 +97,8 @@ class Mender:
     def cut_header(self, at_byte: int, piece: Piece) -> None:
         """Take what stands before a header, or alone, and may be the head of a header."""
         if _CUT_HEADER.search(piece.text) and (not piece.is_ended or "[" in piece.text):
-            self.tears.add(at_byte, piece.text)
+            if not _TAIL.search(piece.text):  # which has been counted
+                self.tears.add(at_byte, piece.text)
             self._heads.append((at_byte, _NOBODY, ""))
 
     def tail(self, at_byte: int, piece: Piece) -> tuple[Header, str] | None:
@@ -108,6 +109,7 @@ class Mender:
         if len(fitting) == 1:
             (one,) = fitting
             del self._open[one.header.process]
+            self.tears.n -= 1  # its head is whole again
             return one.header, one.text + piece.text
         if fitting or _TAIL.search(piece.text):
             self.tears.add(at_byte, piece.text)
