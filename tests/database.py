@@ -26,6 +26,7 @@ REQUIRED = {
     "capture_window": {},
     "counter": {"file_id": 0, "labels": "{}", "window_name": "profiled"},
     "iteration": {"file_id": 0, "dp": 0, "is_dummy": False, "at_byte": 0},
+    "spec_sample": {"file_id": 0, "dp": 0, "at_byte": 0, "engine": "vllm"},
     "gpu_sample": {"file_id": 0},
     "request": {"file_id": 0},
     "collective": {

@@ -24,6 +24,7 @@ from tracekit.readers import (
     load_rows,
     nccl_log,
     prometheus,
+    spec_log,
     windows,
 )
 from tracekit.readers.folder import InputFile
@@ -177,6 +178,7 @@ def _read_windows(con: duckdb.DuckDBPyConnection, inputs: RunInput) -> None:
     found = windows.read_windows(con, inputs)
     prometheus.read_metrics(con, inputs.of_kind("metrics"), found.metrics, run=run)
     iteration_log.read_iterations(con, inputs.of_kind("server_log"), found, run=run)
+    spec_log.read_acceptance(con, inputs.of_kind("server_log"), found, run=run)
     load_rows.read_requests(con, inputs.of_kind("load"), found, run=run)
     gpu_samples.read_samples(con, inputs.of_kind("gpu_samples"), found, run=run)
     calibration.read_calibrations(con, inputs.of_kind("calibration"), run=run)

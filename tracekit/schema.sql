@@ -423,6 +423,36 @@ COMMENT ON COLUMN iteration.dur_ns IS 'Elapsed time as the engine measured it, t
 COMMENT ON COLUMN iteration.is_dummy IS 'True for a data-parallel engine that ran along without requests.';
 COMMENT ON COLUMN iteration.at_byte IS 'Byte of the log at which the line begins.';
 
+CREATE TABLE spec_sample (
+    run VARCHAR NOT NULL,
+    file_id INTEGER NOT NULL,
+    window_name VARCHAR,
+    dp INTEGER NOT NULL,
+    engine VARCHAR NOT NULL,
+    drafts BIGINT,
+    n_drafted BIGINT,
+    n_accepted BIGINT,
+    acceptance_rate DOUBLE,
+    mean_acceptance_length DOUBLE,
+    position_rates DOUBLE[],
+    n_running INTEGER,
+    at_byte BIGINT NOT NULL
+);
+COMMENT ON TABLE spec_sample IS 'One row per line in which the engine''s log tells what became of drafts since the line before.';
+COMMENT ON COLUMN spec_sample.run IS 'Run.';
+COMMENT ON COLUMN spec_sample.file_id IS 'Log within the run.';
+COMMENT ON COLUMN spec_sample.window_name IS 'Window whose part of the log the line begins in; NULL outside all windows.';
+COMMENT ON COLUMN spec_sample.dp IS 'Data-parallel engine, from the line''s prefix; 0 where it names none (vLLM''s API server adds engines up).';
+COMMENT ON COLUMN spec_sample.engine IS 'vllm (SpecDecoding metrics) or sglang (Decode batch).';
+COMMENT ON COLUMN spec_sample.drafts IS 'Drafts checked, from accepted tokens, mean and rates; NULL where their digits leave it open by more than 1 %, and on SGLang.';
+COMMENT ON COLUMN spec_sample.n_drafted IS 'Draft tokens checked; NULL on SGLang.';
+COMMENT ON COLUMN spec_sample.n_accepted IS 'Draft tokens accepted; NULL on SGLang.';
+COMMENT ON COLUMN spec_sample.acceptance_rate IS 'Accepted / drafted tokens; on SGLang as printed (0.5.5 on, two decimals). NULL where unknown.';
+COMMENT ON COLUMN spec_sample.mean_acceptance_length IS 'Tokens per draft, always with the bonus token, two decimals; NULL where the line has none.';
+COMMENT ON COLUMN spec_sample.position_rates IS 'Accepted / drafts at each position, three decimals; NULL where the line has none.';
+COMMENT ON COLUMN spec_sample.n_running IS 'Requests in the batch when SGLang wrote the line; NULL on vLLM.';
+COMMENT ON COLUMN spec_sample.at_byte IS 'Byte of the log at which the line begins.';
+
 CREATE TABLE gpu_sample (
     run VARCHAR NOT NULL,
     file_id INTEGER NOT NULL,

@@ -1,6 +1,7 @@
 import pytest
 
-from tracekit.readers.iteration_log import MAX_LINE_BYTES, read_iterations
+from tracekit.readers.iteration_log import read_iterations
+from tracekit.readers.log_lines import MAX_LINE_BYTES
 
 LINE = (
     "{prefix}Iteration({n}): 2 context requests, 7986 context tokens, 14 generation requests, "

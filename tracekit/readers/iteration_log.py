@@ -11,19 +11,16 @@ API server's, where `Engine N:` names the data-parallel engine.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 import duckdb
 
 from tracekit.readers.accounts import tell
 from tracekit.readers.folder import InputFile
+from tracekit.readers.log_lines import Bad, engine_before, lines_of
 from tracekit.readers.rows import insert
 from tracekit.readers.windows import Windows
-
-MAX_LINE_BYTES = 64 * 1024
-"""A longer line is read in parts of this size; these lines have some 250 bytes."""
 
 _BATCH = 20_000
 _SIGN = b"Iteration("
@@ -35,7 +32,6 @@ _LINE = re.compile(
     rb"iteration elapsed time: (?P<ms>\d{1,8})(?:\.(?P<fraction>\d{1,6}))? ms"
     rb"(?P<dummy> \(dummy\))?"
 )
-_PROCESS = re.compile(rb"\(EngineCore_DP(\d{1,5})\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +59,10 @@ def read_iterations(
     """Fill `iteration` from logs; lines that are cut or garbled go to `ledger`."""
     for file_id, file in files:
         found: list[dict[str, str | int | None]] = []
-        bad = _Bad()
-        for line_at, line in _lines_with_sign(file.path):
+        bad = Bad()
+        for line_at, line in lines_of(file.path):
+            if _SIGN not in line or _CUT_SIGN not in line:
+                continue
             matches = list(_LINE.finditer(line))
             if len(matches) < line.count(_CUT_SIGN):
                 bad.add(line_at, line)
@@ -76,25 +74,6 @@ def read_iterations(
                 found = []
         insert(con, "iteration", found)
         tell(con, run, file_id, "iteration log line not understood", bad.count, bad.example)
-
-
-@dataclass(slots=True)
-class _Bad:
-    count: int = 0
-    example: str = ""
-
-    def add(self, line_at: int, line: bytes) -> None:
-        self.count += 1
-        self.example = self.example or f"byte {line_at}: {line.decode(errors='replace').strip()}"
-
-
-def _lines_with_sign(path: Path) -> Iterator[tuple[int, bytes]]:
-    line_at = 0
-    with path.open("rb") as file:
-        while line := file.readline(MAX_LINE_BYTES):
-            if _SIGN in line and _CUT_SIGN in line:
-                yield line_at, line
-            line_at += len(line)
 
 
 def _iteration(match: re.Match[bytes], line: bytes, line_at: int) -> Iteration:
@@ -113,10 +92,8 @@ def _iteration(match: re.Match[bytes], line: bytes, line_at: int) -> Iteration:
 
 def _engine(match: re.Match[bytes], line: bytes) -> int:
     """Data-parallel engine: named by the line itself, else by the nearest process before it."""
-    if match["engine"] is not None:
-        return int(match["engine"])
-    processes = _PROCESS.findall(line, 0, match.start())
-    return int(processes[-1]) if processes else 0
+    named = match["engine"]
+    return engine_before(line, match.start()) if named is None else int(named)
 
 
 def _row(

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import duckdb
 
-Value = str | int | float | bool | None
+Value = str | int | float | bool | list[float] | None
 
 _BATCH = 20_000
 
