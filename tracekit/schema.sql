@@ -600,7 +600,7 @@ COMMENT ON COLUMN clock_offset.run IS 'Run.';
 COMMENT ON COLUMN clock_offset.dp IS 'Data-parallel engine.';
 COMMENT ON COLUMN clock_offset.rank IS 'Rank; NULL where unknown.';
 COMMENT ON COLUMN clock_offset.host_name IS 'Host of its trace; NULL where unknown.';
-COMMENT ON COLUMN clock_offset.offset_ns IS 'To be added to its times: median over collectives of the ranks'' mean end less its own.';
+COMMENT ON COLUMN clock_offset.offset_ns IS 'To be added to its times: median over collectives of another rank''s end less its own, 0 for the middle one.';
 COMMENT ON COLUMN clock_offset.is_applied IS 'True where wait_ns is corrected by it; an offset within its noise is not.';
 COMMENT ON COLUMN clock_offset.n IS 'Collectives it was found from.';
 COMMENT ON COLUMN clock_offset.spread_ns IS 'Median distance of their ends from it.';

@@ -1,40 +1,57 @@
 -- How far each GPU's clock stands from those of the others, and whether times are corrected by it.
 --
 -- All ranks end a blocking collective nearly together, so the median over many of what lies between two
--- ranks' ends is what lies between their clocks. Differences to the least rank of each call add up over
--- communicators to one clock per rank (node), relative to the least it is tied to (root); a root's clocks
--- are corrected to the middle one of them. Between hosts they always are. On one host only where the offset
--- stands out (more than 2 us, than the grain, than three times its noise) and no more ranks then end before
--- the last begins than did before. On CPU one host has one clock.
+-- ranks' ends is what lies between their clocks. Each is compared with the rank that has most calls of the
+-- communicator, in the steps in which both have equally many. A rank that lost calls looks like one whose
+-- clock is off by as many, but in one step only: with less than three steps, only calls that overlap as they
+-- are count. Differences add up over communicators to one clock per rank (node), relative to the least it is
+-- tied to (root); a root's clocks are corrected to the middle one of them.
+--
+-- Between hosts they always are. On one host only where the offset stands out (more than 2 us, than the
+-- grain, than three times its noise) and no more ranks then end before the last begins than did before. On
+-- CPU one host has one clock.
 --
 -- Makes: clock, timed.
 
 CREATE TEMP TABLE clock AS
-WITH RECURSIVE steady AS (
-    SELECT comm_id
+WITH RECURSIVE sided AS (
+    SELECT
+        key, match, comm_id, common_step, file_id, (dp::BIGINT << 32) + rank AS node, start_ns, end_ns,
+        greatest(2000, grain_ns) AS tolerance_ns
     FROM called
-    SEMI JOIN paired USING (id)
-    GROUP BY comm_id
-    HAVING count(DISTINCT common_step) >= 3
+    JOIN keyed USING (id)
+    WHERE is_blocking
+),
+reference AS (
+    SELECT DISTINCT ON (comm_id) comm_id, file_id
+    FROM sided
+    GROUP BY comm_id, file_id
+    ORDER BY comm_id, count(*) DESC, file_id
+),
+compared AS (
+    SELECT
+        sided.*, ref.node AS ref_node, sided.end_ns - ref.end_ns AS apart_ns,
+        sided.start_ns <= ref.end_ns + sided.tolerance_ns
+        AND ref.start_ns <= sided.end_ns + sided.tolerance_ns AS is_near
+    FROM sided
+    JOIN (FROM sided SEMI JOIN reference USING (comm_id, file_id)) AS ref USING (key)
+),
+steady AS (
+    SELECT ref_node, node
+    FROM compared
+    GROUP BY ALL
+    HAVING count(DISTINCT common_step) >= 3 OR bool_or(match = 'exact')
 ),
 ended AS (
-    SELECT
-        pair, (dp::BIGINT << 32) + rank AS node, start_ns, end_ns, greatest(2000, grain_ns) AS tolerance_ns,
-        max(start_ns) OVER same AS last_start_ns
-    FROM called
-    JOIN paired USING (id)
-    WHERE is_blocking
-    WINDOW same AS (PARTITION BY pair)
-    -- A rank that lost calls looks like one whose clock is off by as many; but so it does in one step only.
-    QUALIFY match = 'exact' OR common_step IS NOT NULL AND comm_id IN (FROM steady)
-        OR last_start_ns <= min(end_ns) OVER same + tolerance_ns
+    SELECT compared.*, max(start_ns) OVER (PARTITION BY key) AS last_start_ns
+    FROM compared
+    LEFT JOIN steady USING (ref_node, node)
+    WHERE is_near OR steady.node IS NOT NULL
 ),
 edge AS (
-    SELECT first.node AS a, ended.node AS b, median(ended.end_ns - first.end_ns)::BIGINT AS apart_ns
+    SELECT ref_node AS a, node AS b, median(apart_ns)::BIGINT AS apart_ns
     FROM ended
-    JOIN (SELECT pair, min(node) AS node, arg_min(end_ns, node) AS end_ns FROM ended GROUP BY pair) AS first
-        USING (pair)
-    WHERE ended.node != first.node
+    WHERE node != ref_node
     GROUP BY ALL
 ),
 tie AS (
@@ -69,7 +86,7 @@ corrected AS (
 residue AS (
     SELECT
         node, tolerance_ns, end_ns - last_start_ns + offset_ns AS end_at_ns,
-        end_at_ns - median(end_at_ns) OVER (PARTITION BY pair) AS residue_ns
+        end_at_ns - median(end_at_ns) OVER (PARTITION BY key) AS residue_ns
     FROM ended
     JOIN corrected USING (node)
 ),
@@ -93,7 +110,7 @@ wanted AS (
 shifted AS (
     SELECT
         ended.*, CASE WHEN is_wanted THEN offset_ns ELSE 0 END AS shift_ns,
-        max(start_ns + shift_ns) OVER (PARTITION BY pair) AS last_shifted_ns
+        max(start_ns + shift_ns) OVER (PARTITION BY key) AS last_shifted_ns
     FROM ended
     JOIN wanted USING (node)
 ),
