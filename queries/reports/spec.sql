@@ -6,18 +6,18 @@
 --   $run VARCHAR: run to read.
 -- Columns:
 --   position INTEGER: place in the draft, from 1.
---   drafts BIGINT: drafts checked: one request in one step.
---   accepted BIGINT: drafts whose token at this position was accepted.
+--   drafts BIGINT: drafts checked: one request in one step; NULL where a log leaves it open.
+--   accepted BIGINT: drafts whose token at this position was accepted; by a log rounded, NULL where it leaves drafts open.
 --   acceptance_rate DOUBLE: accepted / drafts.
---   conditional_rate DOUBLE: accepted / accepted at the position before; NULL where that is 0.
--- Limits: from the server's counters around the window; no row without them.
+--   conditional_rate DOUBLE: acceptance_rate / that at the position before; NULL where that is 0.
+-- Limits: from the server's counters around the window, else from its log; no row without either.
 
 SELECT
     position + 1 AS position,
     drafts,
     accepted,
     acceptance_rate,
-    accepted / nullif(lag(accepted, 1, drafts) OVER (ORDER BY position), 0) AS conditional_rate
+    acceptance_rate / nullif(lag(acceptance_rate, 1, 1) OVER (ORDER BY position), 0) AS conditional_rate
 FROM spec_decode
 WHERE run = $run AND position IS NOT NULL
 ORDER BY position

@@ -26,6 +26,9 @@
 --   n_requests BIGINT: requests of the load; NULL where unknown.
 --   n_failed_requests BIGINT: of them, those without a whole response.
 --   stop_profile_ns BIGINT: how long the server took to stop the profiler; NULL where unknown.
+--   n_first_tokens BIGINT: first tokens of requests, which prefill gave, by the counters; NULL without them.
+--   n_decode_requests BIGINT: requests over the decode steps, by the log, else the trace, that has all steps the server
+--     counted; NULL where neither has.
 -- Limits: the log's times hold scheduling and waiting for the device, not the time between steps; a trace's the device
 --     alone: compare windows of one source. Without a whole log, steps of requests are the drafts, or the tokens less the
 --     first and the accepted ones where that is more: short by what max_tokens cut off where only some steps draft. With asynchronous scheduling the log counts from when the engine began to wait.
@@ -40,6 +43,7 @@ WITH differences AS (
     WHERE name IN (
         'vllm:generation_tokens_total', 'sglang:generation_tokens_total', 'vllm:iteration_tokens_total_count',
         'vllm:request_decode_time_seconds_sum', 'vllm:request_decode_time_seconds_count',
+        'vllm:time_to_first_token_seconds_count',
         'vllm:spec_decode_num_accepted_tokens_total', 'vllm:spec_decode_num_drafts_total'
     )
     GROUP BY ALL
@@ -54,6 +58,7 @@ summed AS (
         max(value) FILTER (WHERE name = 'iteration_tokens_total_count') AS steps,
         1e9 * max(value) FILTER (WHERE name = 'request_decode_time_seconds_sum') AS decode_ns,
         max(value) FILTER (WHERE name = 'request_decode_time_seconds_count') AS ended,
+        max(value) FILTER (WHERE name = 'time_to_first_token_seconds_count') AS first_tokens,
         coalesce(max(value) FILTER (WHERE name = 'spec_decode_num_accepted_tokens_total'), 0) AS accepted,
         coalesce(max(value) FILTER (WHERE name = 'spec_decode_num_drafts_total'), 0) AS drafts
     FROM differences
@@ -69,6 +74,7 @@ counted AS (
         steps,
         decode_ns / nullif(greatest(tokens - ended, 0), 0) AS ns_per_token,
         decode_ns,
+        first_tokens,
         greatest(tokens - ended - accepted, drafts) AS n_decoded
     FROM summed
 ),
@@ -92,7 +98,8 @@ units AS (
         run,
         dp,
         step,
-        avg(dur_ns) FILTER (WHERE is_measured AND kind = 'decode') AS dur_ns
+        avg(dur_ns) FILTER (WHERE is_measured AND kind = 'decode') AS dur_ns,
+        max(n_decode_reqs) AS n_decode_reqs
     FROM steps
     WHERE kind <> 'idle'
     GROUP BY run, dp, step
@@ -103,6 +110,7 @@ traced AS (
         run,
         count(*) AS n_steps,
         count(dur_ns) AS n_decode_steps,
+        CASE WHEN count(n_decode_reqs) = count(*) THEN sum(n_decode_reqs) END AS n_decoded,
         quantile_cont(dur_ns, [0.1, 0.5, 0.9]) AS spread
     FROM units
     GROUP BY run
@@ -166,5 +174,10 @@ SELECT
     ns_per_step / nullif(ns_per_token, 0) AS tokens_per_step,
     load.n_requests,
     load.n_failed AS n_failed_requests,
-    stop_profile_ns
+    stop_profile_ns,
+    first_tokens::BIGINT AS n_first_tokens,
+    CASE
+        WHEN log.n_steps = steps THEN log.n_decoded
+        WHEN is_profiled AND trace.n_steps = steps THEN trace.n_decoded
+    END::BIGINT AS n_decode_requests
 FROM told

@@ -297,8 +297,8 @@ all of the profiled window
 position drafts accepted of drafts given the one before
        1      4        3    75.0 %               75.0 %
        2      4        2    50.0 %               66.7 %
-9 tokens of the drafting steps, 2.25 per draft: 4 bonus + 5 accepted of 8
-(/metrics around the profiled window; counts what max_tokens cuts off)
+9 tokens in the window: 4 bonus + 5 accepted, with what max_tokens cut off
+counters: /metrics around the profiled window; 2.25 tokens per draft
 Next:
   tracekit breakdown eagle3  the step in full
 """

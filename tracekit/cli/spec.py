@@ -7,7 +7,7 @@ import click
 
 from tracekit import units
 from tracekit.cli import choice, options, output, page, table
-from tracekit.cli.headline import headline, is_plain, stalls
+from tracekit.cli.headline import headline, stalls
 
 if TYPE_CHECKING:
     from tracekit.database import Database
@@ -32,10 +32,16 @@ PHASES = [
     (table.Column("p10-p90"), lambda row: page.spread(row.p10_ns, row.p90_ns)),
     (table.name("source"), _source),
 ]
+
+
+def _count(number: int | None) -> str:
+    return "" if number is None else f"{number:,}"
+
+
 POSITIONS = [
     (table.Column("position"), lambda row: f"{row.position}"),
-    (table.Column("drafts"), lambda row: f"{row.drafts:,}"),
-    (table.Column("accepted"), lambda row: f"{row.accepted:,}"),
+    (table.Column("drafts"), lambda row: _count(row.drafts)),
+    (table.Column("accepted"), lambda row: _count(row.accepted)),
     (table.Column("of drafts"), lambda row: page.per_cent(row.acceptance_rate)),
     (table.Column("given the one before"), lambda row: page.per_cent(row.conditional_rate)),
 ]
@@ -50,8 +56,8 @@ POSITIONS = [
 def command(run: str | None, dp: int | None, rank: int | None, db: str | None, form: str) -> None:
     """Show what drafts cost and how many are accepted.
 
-    Phases are means over decode steps; acceptance is from the server's counters around the window.
-    csv and json give the acceptance by position.
+    Phases are means over decode steps; acceptance is from the server's counters around the
+    window, else from the lines of its log. csv and json give the acceptance by position.
     """
     from tracekit.database import reading
 
@@ -107,6 +113,7 @@ def _head(
     accepted = [
         f"{page.per_cent(row.acceptance_rate)} of draft tokens accepted{_window(cost)}"
         for row in totals
+        if row.acceptance_rate is not None
     ]
     lines = table.flow([f"drafts: {table.visible(drafter)}" if drafter else "", *accepted], width)
     for row in figures:
@@ -150,13 +157,43 @@ def _acceptance(
     width: int,
 ) -> list[str]:
     if not totals:
-        return ["", "no acceptance: no /metrics text from before and after the window beside it"]
+        said = (
+            "no acceptance: no /metrics text from before and after the window beside it, "
+            "and no log that tells of drafts"
+        )
+        return ["", *table.wrapped(said, width)]
     (total,) = totals
     heading, *lines = table.of(positions, POSITIONS, width)
-    sentence = (
-        f"{total.tokens:,} tokens of the drafting steps, {total.mean_acceptance_length:.2f} per "
-        f"draft: {total.drafts:,} bonus + {total.accepted:,} accepted of {total.draft_tokens:,} "
-        f"(/metrics around the {'profiled ' if cost else ''}window; counts what max_tokens cuts off"
-        f"{', tokens/step above does not' if is_plain(cost) else ''})"
-    )
-    return ["", output.strong(heading), *lines, *table.wrapped(sentence, width)]
+    shown = [output.strong(heading), *lines] if positions else []
+    sentences = (_tokens(total), _generated(total), _source_of(total, bool(cost)))
+    return ["", *shown, *(line for said in sentences for line in table.wrapped(said, width))]
+
+
+def _tokens(total: SimpleNamespace) -> str:
+    """What the drafts gave; empty where their number is unknown."""
+    if total.tokens is None:
+        return ""
+    cut = "with what max_tokens cut off"
+    if total.n_cut is not None:
+        cut = f"{total.n_cut:,} cut by max_tokens"
+    given = f"{total.drafts:,} bonus + {total.accepted:,} accepted"
+    return f"{total.tokens:,} tokens in the window: {given}, {cut}"
+
+
+def _generated(total: SimpleNamespace) -> str:
+    """What else is in the tokens that the server counted; empty where that is unknown."""
+    if total.n_cut is None:
+        return ""
+    cut = f" less {total.n_cut:,} cut" if total.n_cut else ""
+    plain = f", {total.n_plain:,} of steps without a draft" if total.n_plain else ""
+    return f"{total.n_generated:,} generated: these{cut}{plain} and {total.n_first:,} of prefill"
+
+
+def _source_of(total: SimpleNamespace, is_profiled: bool) -> str:
+    window = "profiled window" if is_profiled else "window"
+    source = f"counters: /metrics around the {window}"
+    if total.source == "log":
+        source = f"log: lines of the engine in the {window}, as exact as their digits"
+    if total.mean_acceptance_length is None:
+        return source
+    return f"{source}; {total.mean_acceptance_length:.2f} tokens per draft"

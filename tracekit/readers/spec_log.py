@@ -136,7 +136,7 @@ def _with_bonus(mean: float, rates: Sequence[float]) -> float | None:
     tokens = sum(rates)
     for bonus in (1, 0):
         if abs(mean - bonus - tokens) <= _OF_MEAN + _OF_RATE * len(rates):
-            return mean + 1 - bonus
+            return mean + (1 - bonus)
     return None
 
 
