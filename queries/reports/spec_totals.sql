@@ -12,6 +12,7 @@
 --   acceptance_rate DOUBLE: accepted / draft_tokens.
 --   mean_acceptance_length DOUBLE: tokens per draft with the bonus token.
 --   source VARCHAR: counters or log.
+--   is_whole_log BOOLEAN: true of a log where nothing tells which part is the window's: all of it.
 --   n_plain BIGINT: tokens of decode steps without a draft: requests they had, less drafts; NULL as n_cut.
 --   n_first BIGINT: first tokens of requests, which prefill gave; NULL where the counters do not tell.
 --   n_generated BIGINT: tokens the server counted as generated; NULL without counters.
@@ -44,6 +45,7 @@ SELECT
     acceptance_rate,
     mean_acceptance_length,
     source,
+    window_names[1] IS NULL AS is_whole_log,
     n_decoded - drafts AS n_plain,
     n_first,
     n_generated,

@@ -87,7 +87,7 @@ def test_acceptance_by_position_is_given_the_one_before(con):
 
 def test_acceptance_totals(con):
     (found,) = rows(con, "spec_totals", run="eagle3")
-    assert found[:7] == (4, 8, 5, 9, 5 / 8, 2.25, "counters")
+    assert found[:8] == (4, 8, 5, 9, 5 / 8, 2.25, "counters", False)
 
 
 def test_phases_of_speculation_close_to_the_step(con):

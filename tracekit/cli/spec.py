@@ -193,7 +193,8 @@ def _source_of(total: SimpleNamespace, is_profiled: bool) -> str:
     window = "profiled window" if is_profiled else "window"
     source = f"counters: /metrics around the {window}"
     if total.source == "log":
-        source = f"log: lines of the engine in the {window}, as exact as their digits"
+        where = "" if total.is_whole_log else f" in the {window}"
+        source = f"log: all that the engine says{where}, rounded"
     if total.mean_acceptance_length is None:
         return source
     return f"{source}; {total.mean_acceptance_length:.2f} tokens per draft"
