@@ -17,6 +17,8 @@
 --   n_reqs BIGINT: requests; NULL where unknown.
 --   n_tokens BIGINT: tokens scheduled, drafts included; NULL where unknown.
 --   n_draft_tokens INTEGER: draft tokens it checks; NULL where unknown.
+--   n_accepted BIGINT: of these, those accepted, in a decode step: tokens emitted less one per request; NULL where the
+--     trace does not tell (detailed_trace_annotation).
 --   dur_ns DOUBLE: duration on the device; NULL without device work.
 --   busy_share DOUBLE: busy time / duration.
 --   idle_ns DOUBLE: idle time, without waiting for work.
@@ -54,6 +56,7 @@ SELECT
     max(coalesce(n_prefill_reqs, 0)::BIGINT + n_decode_reqs) AS n_reqs,
     max(coalesce(n_prefill_tokens, 0)::BIGINT + n_decode_tokens) AS n_tokens,
     max(n_draft_tokens) AS n_draft_tokens,
+    max(n_emitted_tokens::BIGINT - n_decode_reqs) FILTER (WHERE is_verify AND kind = 'decode') AS n_accepted,
     avg(dur_ns) AS dur_ns,
     avg(busy_ns) / nullif(avg(dur_ns), 0) AS busy_share,
     avg(idle_ns) AS idle_ns,

@@ -115,3 +115,18 @@ def test_a_log_beside_a_trace_is_enough(call, tmp_path):
     assert "       3     46        9    19.6 %               53.0 %\n" in shown
     assert "104 tokens in the window: 46 bonus + 58 accepted, with what max_tokens" in shown
     assert "log: all that the engine says, rounded; 2.26 tokens per draft\n" in shown
+
+
+def detailed(con, run):
+    verified(con, run)
+    con.execute("UPDATE step SET n_draft_tokens = 2")
+    con.execute("UPDATE step SET n_emitted_tokens = 3 WHERE step = 0")
+
+
+def test_steps_tell_what_each_accepted_where_the_trace_does(call, tmp_path):
+    shown = call("steps", database=write_database(tmp_path / "x.duckdb", detailed)).stdout
+    cells = [line.split()[4] for line in shown.splitlines() if line[3:6] in ("0 d", "1 d")]
+    assert cells == ["2/2", "2"]
+    assert "drafts is accepted/checked, where the trace tells\n" in shown
+    shown = call("steps", database=write_database(tmp_path / "y.duckdb", verified)).stdout
+    assert "accepted" not in shown

@@ -1,5 +1,6 @@
 """Reports beside the breakdown."""
 
+import pytest
 from database import add, dicts, memory_database, rows, us
 from samples import CUSTOM_AR, MARLIN
 
@@ -28,6 +29,24 @@ def test_steps_are_means_over_ranks(con):
 def test_verify_counts_as_the_forward_of_its_step(con):
     first, _ = dicts(con, "step_list", run="eagle3", kind="decode", rank=0)
     assert (first["is_verify"], first["forward_ns"], first["draft_ns"]) == (True, us(700), us(200))
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_verify", "emitted", "accepted"),
+    [
+        ("decode", True, 5, 3),
+        ("decode", True, None, None),
+        ("decode", False, 2, None),
+        ("mixed", True, 5, None),
+    ],
+)
+def test_what_a_step_accepted_is_told_of_decode_steps(kind, is_verify, emitted, accepted):
+    con = memory_database()
+    row = {"kind": kind, "is_verify": is_verify, "n_emitted_tokens": emitted, "n_decode_reqs": 2}
+    for rank in (0, 1):
+        add(con, "step", "r", step=0, rank=rank, n_draft_tokens=4 if is_verify else None, **row)
+    (found,) = dicts(con, "step_list", run="r")
+    assert found["n_accepted"] == accepted
 
 
 def test_kernels_by_time_with_the_rest_in_one_row(con):

@@ -65,6 +65,8 @@ def _page(
     engine = ("--dp", str(longest.dp)) if run.n_engines > 1 else ()
     look = output.to_paste(db, "breakdown", run.run, *engine, "--step", str(longest.step))
     legend = ["step is engine.step: the data-parallel engine, and its step"] if engine else []
+    if any(step.n_accepted is not None for step in shown):
+        legend.append("drafts is accepted/checked, where the trace tells")
     after = page.next_commands([(look, "the longest of them")])
     return [*title, "", output.strong(heading), *lines, *more, *legend, *after]
 
@@ -76,6 +78,8 @@ def _kind(step: SimpleNamespace) -> str:
 def _drafts(step: SimpleNamespace) -> str:
     if step.is_verify and step.n_draft_tokens is None:
         return "yes"
+    if step.n_accepted is not None:
+        return f"{step.n_accepted:,}/{step.n_draft_tokens:,}"
     return _number(step.n_draft_tokens if step.is_verify else None)
 
 
