@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-HEAVY = {"torch", "vllm", "streamlit", "pandas", "polars", "pyarrow", "numpy", "hta"}
+HEAVY = {"torch", "vllm", "streamlit", "pandas", "polars", "pyarrow", "numpy", "hta", "jinja2"}
 PROBE = """
 import sys
 try:

@@ -17,7 +17,7 @@ FOLDERS = {
     folder: name.replace(".", "/")
     for name, folder in PYPROJECT["tool"]["setuptools"]["package-dir"].items()
 }
-SHIPPED = {".py", ".sql", ".toml", ".tsv", ".typed"}
+SHIPPED = {".py", ".sql", ".toml", ".tsv", ".typed", ".jinja"}
 
 
 def source_files():
