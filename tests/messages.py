@@ -10,7 +10,7 @@ from tracekit.script import run_script
 
 NCCL = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 SECOND = 1_000_000_000
-STEMS = [stem for stem in ORDER if stem.startswith("message")]
+MESSAGES = [name for name in ORDER if name.startswith("collectives/message")]
 
 TABLES = """
 CREATE TEMP TABLE matched (
@@ -129,8 +129,8 @@ class Calls:
 
     def messages(self, *columns):
         """Columns of `message` by id of the call."""
-        for stem in STEMS:
-            sql = files("tracekit.derive").joinpath(f"{stem}.sql").read_text()
+        for name in MESSAGES:
+            sql = files("tracekit.derive").joinpath(f"{name}.sql").read_text()
             run_script(self.con, sql, {"run": "r"})
         rows = self.con.execute(f"SELECT id, {', '.join(columns)} FROM message").fetchall()
         assert len(rows) == self.n

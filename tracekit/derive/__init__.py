@@ -22,45 +22,47 @@ from tracekit.errors import TraceFormatError
 from tracekit.script import run_script
 
 ORDER = (
-    "innermost",
-    "scopes",
-    "signature",
-    "work",
-    "cpu_work",
-    "passes",
-    "launch",
-    "steps",
-    "dummy",
-    "place",
-    "emitted",
-    "phases",
-    "complete",
-    "attribute",
-    "windows",
-    "sweep",
-    "number",
-    "publish",
-    "totals",
+    "steps/innermost",
+    "steps/scopes",
+    "steps/signature",
+    "steps/work",
+    "steps/cpu_work",
+    "steps/passes",
+    "steps/launch",
+    "steps/begin",
+    "steps/dummy",
+    "steps/place",
+    "steps/emitted",
+    "steps/phases",
+    "steps/complete",
+    "steps/attribute",
+    "steps/windows",
+    "steps/sweep",
+    "steps/number",
+    "steps/publish",
+    "steps/totals",
     "run",
-    "collectives",
-    "communicators",
-    "pairing",
-    "clocks",
-    "alignment",
-    "matched",
-    "message_events",
-    "message_model",
-    "message_log",
-    "message_size",
-    "message_bound",
-    "message",
-    "publish_collectives",
+    "collectives/calls",
+    "collectives/communicators",
+    "collectives/pairing",
+    "collectives/clocks",
+    "collectives/alignment",
+    "collectives/matched",
+    "collectives/message_events",
+    "collectives/message_model",
+    "collectives/message_log",
+    "collectives/message_size",
+    "collectives/message_bound",
+    "collectives/message",
+    "collectives/publish",
     "ledger",
 )
-"""Stems of the SQL files, each reading what those before it made."""
+"""Names of the SQL files, each reading what those before it made."""
 
-_OF_CALLS = frozenset(ORDER[ORDER.index("communicators") : ORDER.index("ledger")])
-"""Those of collectives: left out where the run has no call, they cost it nothing (0.1 s)."""
+_OF_CALLS = frozenset(name for name in ORDER if name.startswith("collectives/")) - {
+    "collectives/calls"
+}
+"""Left out where the run has no call of a collective: they would cost it 0.1 s for nothing."""
 
 
 def derive(con: duckdb.DuckDBPyConnection, run: str) -> None:
@@ -73,9 +75,9 @@ def derive(con: duckdb.DuckDBPyConnection, run: str) -> None:
     # DuckDB 2.0 makes a nested loop of an ASOF join with a side it takes for small: 12 times slower
     # for 55,000 launches against 1,358 scope segments.
     con.execute("SET asof_loop_join_threshold = 0")
-    for stem in ORDER:
-        if stem not in _OF_CALLS or _has_calls(con):
-            run_script(con, files(__name__).joinpath(f"{stem}.sql").read_text(), {"run": run})
+    for name in ORDER:
+        if name not in _OF_CALLS or _has_calls(con):
+            run_script(con, files(__name__).joinpath(f"{name}.sql").read_text(), {"run": run})
     _check_ledger(con)
 
 

@@ -41,7 +41,7 @@ def read_logs(
     """
     if not files:
         return
-    con.execute(statement("nccl_stage"))
+    con.execute(statement("stage", "nccl_log"))
     for file_id, file in files:
         try:
             with opened(file.path, file.shown, scratch) as plain:
@@ -119,7 +119,7 @@ class _File:
     def _delete_cut_choices(self) -> None:
         for said in self._slow.choices.cut():
             values = {"run": self._run, "file_id": self._file_id, **said}
-            self._con.execute(statement("nccl_cut_choice"), values)
+            self._con.execute(statement("cut_choice", "nccl_log"), values)
 
     def _delete_choices_of(self, strange: set[Process]) -> None:
         for host, pid in strange:

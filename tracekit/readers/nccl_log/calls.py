@@ -82,7 +82,7 @@ def seen_of(con: duckdb.DuckDBPyConnection, file_id: int, tears: Tears) -> list[
     """Staged calls of a file, by who made them on what."""
     at = _NEVER if tears.first_at is None else tears.first_at
     values = {"file_id": file_id, "torn_at": at, "most": _MAX_SEEN}
-    return [Seen(*row) for row in con.execute(statement("nccl_seen"), values).fetchall()]
+    return [Seen(*row) for row in con.execute(statement("seen", "nccl_log"), values).fetchall()]
 
 
 def lines_of(seen: Sequence[Seen]) -> Counter[Process]:
@@ -113,12 +113,12 @@ def publish(
     if tears.first_at is not None and len({one.process for one in known}) > 1:
         suspects = joined(known, owners, n_torn=tears.n, n_torn_in_stream=tears.n_in_stream)
         doubtful += [(one, True) for one in suspects]
-    con.execute(statement("nccl_doubt"), _columns(doubtful))
+    con.execute(statement("doubt", "nccl_log"), _columns(doubtful))
     categories = {"names": list(CATEGORIES), "categories": list(CATEGORIES.values())}
-    con.execute(statement("nccl_category"), categories)
+    con.execute(statement("category", "nccl_log"), categories)
     values = {"run": run, "file_id": file_id, "torn_at": tears.first_at or 0}
-    run_script(con, statement("nccl_publish"), values)
-    refused = con.execute(statement("nccl_refused")).fetchall()
+    run_script(con, statement("publish", "nccl_log"), values)
+    refused = con.execute(statement("refused", "nccl_log")).fetchall()
     return [(_REASONS[is_joined], n, f"byte {first}") for is_joined, n, first in refused]
 
 

@@ -80,9 +80,9 @@ class FastLane:
     def _staged(self, start: int, data: bytes) -> list[tuple[int, int]]:
         con = self._connection()
         text = data.decode("ascii", "replace") if data.isascii() else _one_byte_each(data)
-        con.execute(statement("nccl_lines"), {"whole": _WHOLE, "start": start, "text": text})
-        con.execute(statement("nccl_calls"), {"file_id": self._file_id})
-        return con.execute(statement("nccl_rest"), {"interest": _INTEREST}).fetchall()
+        con.execute(statement("lines", "nccl_log"), {"whole": _WHOLE, "start": start, "text": text})
+        con.execute(statement("calls", "nccl_log"), {"file_id": self._file_id})
+        return con.execute(statement("rest", "nccl_log"), {"interest": _INTEREST}).fetchall()
 
     def _connection(self) -> duckdb.DuckDBPyConnection:
         """One of the thread's own: temporary tables are of a connection."""
