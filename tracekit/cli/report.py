@@ -14,6 +14,7 @@ FORMS = {".html": "html", ".htm": "html", ".md": "markdown"}
 
 @click.command("report")
 @options.run_name()
+@click.argument("other", required=False)
 @click.option(
     "-o",
     "--out",
@@ -24,10 +25,11 @@ FORMS = {".html": "html", ".htm": "html", ".md": "markdown"}
     help="File to write: .html or .md.",
 )
 @options.db()
-def command(run: str | None, target: Path, db: str | None) -> None:
+def command(run: str | None, other: str | None, target: Path, db: str | None) -> None:
     """Write a report of a run to send to others: findings, charts, tables, how it was measured.
 
-    One file that needs no network. HTML has charts; Markdown has the same tables.
+    With OTHER, that run against RUN, and both. One file that needs no network. HTML has charts;
+    Markdown has the same tables.
     """
     from tracekit.database import reading
 
@@ -37,7 +39,11 @@ def command(run: str | None, target: Path, db: str | None) -> None:
     from tracekit import report
 
     with reading(db) as database:
-        document = report.make(database, database.run_name(run))
+        name = database.run_name(run)
+        if other is None:
+            document = report.make(database, name)
+        else:
+            document = report.compare(database, name, database.run_name(other))
     write = report.html if FORMS[target.suffix.lower()] == "html" else report.markdown
     _write(target, write(document))
     output.note(f"{document.run} -> {target}")

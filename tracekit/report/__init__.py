@@ -5,8 +5,10 @@ Charts are SVG that a template draws from the few forms needed. Altair's way to 
 page takes its colours from the style sheet: one file is right on white, on black and on paper.
 """
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tracekit.report import comparison
 from tracekit.report.document import Document
 from tracekit.report.measured import Measured
 from tracekit.report.render import html, markdown
@@ -16,19 +18,50 @@ from tracekit.report.summary import findings, key_figures
 if TYPE_CHECKING:
     from tracekit.database import Database
 
-__all__ = ["html", "make", "markdown"]
+__all__ = ["compare", "html", "make", "markdown"]
 
 
 def make(database: "Database", run: str) -> Document:
     """Everything the report says of a run; `html` or `markdown` writes it down."""
+    return _of_run(Measured(database), run)
+
+
+def compare(database: "Database", base: str, other: str) -> Document:
+    """What the report says of two runs: the other against the base, then each by itself."""
     measured = Measured(database)
+    figures = comparison.key_figures(measured, base, other)
+    told = comparison.findings(measured, base, other)
+    parts = comparison.sections(measured, base, other)
+    each = [_named(_of_run(measured, run)) for run in (base, other)]
+    return Document(
+        run=f"{base} and {other}",
+        status="; ".join(document.status for document in each if document.status),
+        figures=(*figures, *(figure for document in each for figure in document.figures)),
+        findings=(*told, *(finding for document in each for finding in document.findings)),
+        sections=(*parts, *(section for document in each for section in document.sections)),
+        asked=tuple(measured.asked.values()),
+    )
+
+
+def _of_run(measured: Measured, run: str) -> Document:
     (facts,) = measured.ask("run_list", run=run)
-    found = findings(measured, facts)
     return Document(
         run=run,
         status=facts.error or "no reason given" if facts.status == "failed" else "",
         figures=key_figures(measured, facts),
-        findings=found,
+        findings=findings(measured, facts),
         sections=sections(measured, facts),
         asked=tuple(measured.asked.values()),
+    )
+
+
+def _named(document: Document) -> Document:
+    """The document with the run's name wherever two runs would look alike."""
+    run = document.run
+    return replace(
+        document,
+        status=f"{run}: {document.status}" if document.status else "",
+        figures=tuple(replace(f, name=f"{run}: {f.name}") for f in document.figures),
+        findings=tuple(replace(f, title=f"{run}: {f.title}") for f in document.findings),
+        sections=tuple(replace(s, title=f"{run}: {s.title}") for s in document.sections),
     )

@@ -129,3 +129,30 @@ def acceptance(rows: list[SimpleNamespace]) -> Chart:
     ]
     alt = "Per cent of drafts whose token at a position was accepted."
     return bars("Accepted by position", alt, shown, "%")
+
+
+def waterfall(rows: list[SimpleNamespace], base: str, other: str) -> Chart:
+    """From the time of a token in one run to that in another, change by change."""
+    shown = []
+    for row in rows:
+        low, high = sorted((row.from_ns / NS_PER_MS, row.to_ns / NS_PER_MS))
+        is_whole = row.row_kind in ("base", "other")
+        colour = "step" if is_whole else "more" if row.change_ns > 0 else "less"
+        sign = "+" if row.change_ns > 0 and not is_whole else ""
+        words = f"{sign}{units.ms(row.change_ns)}"
+        name = bar_name(row, base, other)
+        shown.append(Bar(name, (Part(low, high, colour, f"{name}: {words} ms"),), note=words))
+    alt = f"Milliseconds of a token from {base} to {other}: what each change adds or saves."
+    legend = (("more", "takes longer"), ("less", "is saved"))
+    return bars("Why they differ", alt, shown, "ms", legend)
+
+
+def bar_name(row: SimpleNamespace, base: str, other: str) -> str:
+    """What a row of the report `compare_waterfall` is about."""
+    if row.n_folded:
+        return f"{row.n_folded} more"
+    names = {"base": base, "other": other, "tokens": "fewer passes"}
+    if row.row_kind != "part":
+        return str(names.get(row.row_kind, row.row_kind))
+    phase = None if row.phase == "target" else row.phase
+    return " ".join(filter(None, (phase, row.category, row.part)))

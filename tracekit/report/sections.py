@@ -52,7 +52,7 @@ def _context(run: SimpleNamespace) -> Section:
         "device": run.gpu or ("CPU" if run.backend == "cpu" else ""),
         "parallel": page.ranks(run, run.n_ranks),
         "drafts": drafter or "none that is known",
-        "window": units.duration(run.duration_ns),
+        "window": "" if run.duration_ns is None else units.duration(run.duration_ns),
         "steps": f"{run.n_steps:,}, of them {run.n_decode_steps:,} decode",
         "activities": f"{run.n_activities:,}",
     }
@@ -67,8 +67,8 @@ def _breakdown(measured: Measured, run: SimpleNamespace, row: SimpleNamespace) -
         f"Mean over {page.counted(row.n_steps, f'{row.kind} step')}, ranks reduced first. A row is "
         "the time in which at least one such kernel runs; overlap and idle close the rows to the "
         "step exactly.",
-        f"{page.sources(row.phase_sources).capitalize()}. Unknown kernels are "
-        f"{page.per_cent(row.unknown_share)} of busy time.",
+        f"Unknown kernels are {page.per_cent(row.unknown_share)} of busy time; "
+        f"{page.sources(row.phase_sources) or 'no phase is told'}.",
     )
     shown = table("Time of a step", rows, tables.BREAKDOWN, lambda part: part.row_kind == "step")
     title = f"Where the time of a {row.kind} step goes"

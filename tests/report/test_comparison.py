@@ -1,0 +1,80 @@
+"""Reports of two runs: the comparison's numbers, and both runs."""
+
+import pytest
+from click.testing import CliRunner
+from database import write_database
+from samples import baseline, eagle3
+
+import tracekit
+from tracekit import queries, report, units
+from tracekit.cli import main
+
+if "compare_headline" not in {query.name for query in queries.catalog()}:
+    pytest.skip("no report that compares", allow_module_level=True)
+
+SAME = ["model", "gpu", "world_size", "tensor_parallel", "engine", "engine_version", "is_synthetic"]
+
+
+def drafting(con, run):
+    """The run eagle3, of the model and on the machine of the baseline."""
+    eagle3(con, run)
+    base = dict(zip(SAME, ("tiny-moe", "H200", 2, 2, "vllm", "0.32.0", True), strict=True))
+    marks = ", ".join(f"{column} = ?" for column in base)
+    con.execute(f"UPDATE run SET {marks} WHERE run = ?", [*base.values(), run])
+
+
+@pytest.fixture(scope="module")
+def db(tmp_path_factory):
+    path = tmp_path_factory.mktemp("db") / "runs.duckdb"
+    return write_database(path, baseline, drafting, eagle3)
+
+
+@pytest.fixture(scope="module")
+def document(db):
+    with tracekit.open(db).batch() as database:
+        return report.compare(database, "baseline", "drafting")
+
+
+def test_changes_are_those_of_the_waterfall_and_end_at_the_other_run(db, document):
+    (table,) = [t for s in document.sections for t in s.tables if t.caption == "What changes"]
+    (change,) = [i for i, heading in enumerate(table.headings) if heading.title == "change"]
+    rows = tracekit.open(db).report(
+        "compare_waterfall", base=["baseline"], other=["drafting"], fold=0.01
+    )
+    expected = [units.ms(row.change_ns) for row in rows.records()]
+    assert [row[change].removeprefix("+") for row in table.rows] == expected
+    assert table.totals == (0, len(table.rows) - 1)
+
+
+def test_bars_of_the_waterfall_begin_where_the_one_before_ended(document):
+    (chart,) = [c for s in document.sections for c in s.charts if c.title == "Why they differ"]
+    base, tokens = chart.shapes[:2]
+    assert base.x + base.width == pytest.approx(tokens.x + tokens.width, abs=1)
+
+
+def test_both_runs_are_told_by_name(document):
+    titles = [finding.title for finding in document.findings]
+    assert "drafting" in titles[0]
+    assert any(title.startswith("baseline: AllReduce") for title in titles)
+    assert any(title.startswith("drafting: With drafts") for title in titles)
+
+
+def test_runs_of_other_models_are_not_compared(db):
+    document = report.compare(tracekit.open(db), "baseline", "eagle3")
+    assert "cannot be compared" in document.findings[0].title
+    assert not [c for s in document.sections for c in s.charts if c.title == "Why they differ"]
+
+
+def test_the_command_writes_it(db, tmp_path):
+    target = tmp_path / "pair.html"
+    words = ["report", "baseline", "drafting", "-o", str(target), "--db", str(db)]
+    result = CliRunner().invoke(main, words)
+    assert result.exit_code == 0, result.output
+    assert "From baseline to drafting" in target.read_text("utf-8")
+
+
+def test_another_run_that_is_not_there_is_told(db, tmp_path):
+    words = ["report", "baseline", "gone", "-o", str(tmp_path / "pair.html"), "--db", str(db)]
+    result = CliRunner().invoke(main, words)
+    assert result.exit_code == 1
+    assert "gone: no such run" in result.output
