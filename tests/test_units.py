@@ -1,6 +1,6 @@
 import pytest
 
-from tracekit.units import duration, ms, percent, size, us
+from tracekit.units import duration, gb_per_s, ms, percent, size, us
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,11 @@ def test_columns_carry_no_unit_and_show_a_missing_value_as_a_dash():
 )
 def test_sizes_are_in_powers_of_1024(n_bytes, text):
     assert size(n_bytes) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0123, "0.0123"), (56.31, "56.3"), (812.4, "812"), (1234.5, "1,234"), (None, "-")],
+)
+def test_bandwidths_have_three_digits_and_no_exponent(value, text):
+    assert gb_per_s(value) == text

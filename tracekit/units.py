@@ -45,6 +45,13 @@ def size(n_bytes: float | None) -> str:
     return f"{n_bytes:.0f} B"
 
 
+def gb_per_s(value: float | None) -> str:
+    """Three significant digits without the unit, for a column headed `GB/s`; GB = 1e9 bytes."""
+    if value is None:
+        return MISSING
+    return f"{value:.3g}" if value < 100 else f"{value:,.0f}"
+
+
 def _rounded(value: float, digits: int) -> float:
     return round(value, digits) + 0.0  # no "-0.0"
 

@@ -81,9 +81,8 @@ def _found(
 ) -> "Result":
     if view is None:
         return database.report("comms", **calls, rank=rank, calibration=calibration)
-    if view == "ranks":
-        return database.report("comm_ranks", **calls)
-    return database.report(REPORTS[view], run=calls["run"])
+    given = calls if view == "ranks" else {"run": calls["run"]}
+    return database.report(REPORTS[view], **given)
 
 
 def _write_page(

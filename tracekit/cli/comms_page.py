@@ -72,10 +72,6 @@ def _name(row: SimpleNamespace) -> str:
     return " ".join(filter(None, (row.category, row.impl)))
 
 
-def _bandwidth(row: SimpleNamespace) -> str:
-    return units.MISSING if row.busbw_gb_per_s is None else f"{row.busbw_gb_per_s:.3g}"
-
-
 COLUMNS = [
     (table.label("phase"), lambda row: row.phase),
     (table.name("collective", minimum=12), _name),
@@ -85,7 +81,7 @@ COLUMNS = [
     (table.Column("us"), lambda row: units.us(row.transfer_p50_ns)),
     (table.Column("p95"), lambda row: units.us(row.transfer_p95_ns)),
     (table.Column("wait%"), lambda row: units.percent(row.wait_share)),
-    (table.Column("busbw"), _bandwidth),
+    (table.Column("busbw"), lambda row: units.gb_per_s(row.busbw_gb_per_s)),
 ]
 
 

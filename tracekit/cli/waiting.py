@@ -73,5 +73,5 @@ def _message(parts: SimpleNamespace) -> str:
     if more:
         told.append(f"and {more} more")
     elif speed:
-        told.append(f"busbw {speed:.3g} GB/s")
+        told.append(f"busbw {units.gb_per_s(speed)} GB/s")
     return ", ".join(filter(None, told))
