@@ -12,6 +12,19 @@ role       what a host annotation is to us; `pass` is one of the target model
 led        launches with the start of the unbroken run of input copies that leads to each
 piece      the part of an activity that its step, phase and category have not covered before
 swept      time cut at every edge of a piece: what runs until the next edge
+
+and of those of collectives:
+
+call       one collective on one rank; a kernel that ends the one before it is part of its call
+pair       number of one collective, the same on all ranks that took part in it
+stretch    calls that a step and phase of a communicator hold; they are paired in their order
+stage      where SGLang profiles each stage of inference to a file of its own; not pipeline_stage
+node       a rank of an engine as one number; root the one that its clock is set by
+claim      a message as one source has it: args, NCCL's log, shapes or the model
+pass       calls that one graph launch replays, or the many small graphs of a forward together
+streak     calls of one size in a row in NCCL's log: what a graph's warm-up and capture left there
+sent       what NCCL chooses by: category, bytes, channels and ranks
+choice     algorithm and protocol that NCCL chose, by its log; bound the time of its own model
 """
 
 from importlib.resources import files

@@ -178,7 +178,7 @@ def _halves(heading: list[str], cells: list[str]) -> Iterator[tuple[bool, dict[s
 
 def _point_of_row(test: _Test, cells: dict[str, str], is_in_place: bool) -> Point | None:
     size = cells.get("size", "")
-    time_us = _number(cells.get("time", cells.get("cputime", "")))
+    time_us = _number(_time_of(cells))
     if not size.isdecimal() or time_us is None:
         return None
     point = _point(test, int(size[:18]), cells.get("type"), is_in_place, time_us)
@@ -191,8 +191,12 @@ def _is_consistent(cells: dict[str, str], time_us: float) -> bool:
     if algbw is None or not time_us:
         return False
     expected = int(cells["size"][:18]) / time_us / 1000
-    share = 0.06 if "e" in cells.get("time", cells.get("cputime", "")) else 0.01
+    share = 0.06 if "e" in _time_of(cells) else 0.01
     return abs(expected - algbw) <= _ROUNDING + share * expected
+
+
+def _time_of(cells: dict[str, str]) -> str:
+    return next((cells[name] for name in _TIMES if name in cells), "")
 
 
 def _number(cell: str) -> float | None:

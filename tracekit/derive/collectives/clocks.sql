@@ -15,9 +15,7 @@
 
 CREATE TEMP TABLE clock AS
 WITH RECURSIVE sided AS (
-    SELECT
-        key, match, comm_id, common_step, file_id, (dp::BIGINT << 32) + rank AS node, start_ns, end_ns,
-        greatest(2000, grain_ns) AS tolerance_ns
+    SELECT key, match, comm_id, common_step, file_id, node, start_ns, end_ns, tolerance_ns
     FROM called
     JOIN keyed USING (id)
     WHERE is_blocking
@@ -77,10 +75,9 @@ corrected AS (
         quantile_disc(clock_ns, 0.5) OVER (PARTITION BY root) - clock_ns AS offset_ns
     FROM tied
     JOIN (
-        SELECT (dp::BIGINT << 32) + rank AS node, any_value(host_name) AS host_name
-        FROM file
-        WHERE kind = 'trace'
-        GROUP BY ALL
+        SELECT node, any_value(nullif(host, '')) AS host_name
+        FROM communicator
+        GROUP BY node
     ) USING (node)
 ),
 residue AS (
@@ -140,12 +137,12 @@ WITH comparable AS (
         NOT bool_or(is_over_hosts) OR count(DISTINCT root) = 1 AND bool_and(coalesce(is_applied, false))
             AS is_timed
     FROM communicator
-    LEFT JOIN clock ON node = (communicator.dp::BIGINT << 32) + rank
+    LEFT JOIN clock USING (node)
     GROUP BY comm_id
 )
 SELECT
     called.*, start_ns + coalesce(shift_ns, 0) AS from_ns, end_ns + coalesce(shift_ns, 0) AS until_ns,
-    greatest(2000, grain_ns) AS tolerance_ns, is_timed
+    is_timed
 FROM called
 JOIN comparable USING (comm_id)
-LEFT JOIN clock ON node = (called.dp::BIGINT << 32) + called.rank;
+LEFT JOIN clock USING (node);

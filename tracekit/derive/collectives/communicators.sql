@@ -7,13 +7,16 @@
 --
 -- stretch    calls that one step and phase of a communicator hold; of no step, those between two steps
 -- place      of a call in its stretch on its rank, from 1
+-- node       a rank of an engine as one number
+-- tolerance  what two times may lie apart and be the same: 2 us, or the resolution of the file
 --
 -- Makes: communicator, called.
 
 CREATE TEMP TABLE communicator AS
 WITH member AS (
     SELECT
-        file_id, dp, rank, coalesce(stage, '') AS stage, coalesce(host_name, '') AS host, grain_ns,
+        file_id, dp, rank, coalesce(stage, '') AS stage, coalesce(host_name, '') AS host,
+        (dp::BIGINT << 32) + rank AS node, greatest(2000, grain_ns) AS tolerance_ns,
         coalesce(
             try_cast(regexp_extract(path, '(?:_pp|-PP-)(\d+)', 1) AS INTEGER),
             rank // nullif(tensor_parallel, 1), 0
@@ -82,7 +85,7 @@ counted AS (
 )
 SELECT
     call.* EXCLUDE (label, pg_name, pg_desc, pg_ranks), common_step, stretch, place,
-    dp, rank, grain_ns, comm_id, comm, n_ranks, is_over_hosts
+    dp, rank, node, tolerance_ns, comm_id, comm, n_ranks, is_over_hosts
 FROM counted
 JOIN collective_call AS call USING (id)
 JOIN communicator USING (file_id, label);

@@ -5,7 +5,7 @@
 -- the links of one node: for the choice, else the best there is. Without the bandwidth of the links it is
 -- little more than the latency. Source: NCCL 2.23 to 2.30, src/graph/tuning.cc.
 --
--- Makes: sent, choice, model, bound.
+-- Makes: sent, choice, nccl_speed, bound.
 
 CREATE TEMP TABLE sent AS
 SELECT DISTINCT sent_id, category, bytes, channels, n_ranks
@@ -33,7 +33,7 @@ WHERE algorithm IS NOT NULL AND protocol IS NOT NULL
 GROUP BY sent_id;
 
 -- A table, and a pattern of the topology, are of the communicator that its process set up last.
-CREATE TEMP TABLE model AS
+CREATE TEMP TABLE nccl_speed AS
 WITH logged_model AS (
     SELECT
         n_ranks, model.category, algorithm, protocol,
@@ -98,16 +98,16 @@ FROM constant
 WHERE (n_ranks, category) NOT IN (SELECT (n_ranks, category) FROM logged_model);
 
 CREATE TEMP TABLE bound AS
-WITH timed AS (
+WITH modelled AS (
     SELECT
         sent_id, choice.algorithm IS NULL AS is_free,
-        (model.algorithm, model.protocol) = (choice.algorithm, choice.protocol) AS is_chosen,
+        (nccl_speed.algorithm, nccl_speed.protocol) = (choice.algorithm, choice.protocol) AS is_chosen,
         latency_ns + coalesce(bytes / algbw, 0) AS model_ns
     FROM sent
-    JOIN model USING (category, n_ranks)
+    JOIN nccl_speed USING (category, n_ranks)
     LEFT JOIN choice USING (sent_id)
 )
 SELECT sent_id, min(model_ns)::BIGINT AS model_ns
-FROM timed
+FROM modelled
 WHERE is_free OR is_chosen
 GROUP BY sent_id;

@@ -15,10 +15,7 @@ SELECT
     -- Of a kernel its correlation, of an op or span of the CPU its thread.
     CASE WHEN device_event.id IS NULL THEN work.stream ELSE correlation END AS own_key,
     impl IN ('nccl', 'nccl_symmetric', 'rccl') AS is_nccl,
-    CASE
-        WHEN impl IN ('nccl', 'nccl_symmetric', 'rccl')
-            THEN TRY_CAST(regexp_extract(grid, '^\[(\d+)', 1) AS INTEGER)
-    END AS channels
+    CASE WHEN is_nccl THEN TRY_CAST(regexp_extract(grid, '^\[(\d+)', 1) AS INTEGER) END AS channels
 FROM matched
 JOIN work ON work.id = matched.id
 LEFT JOIN device_event ON device_event.id = matched.id

@@ -1,17 +1,17 @@
 -- What NCCL's log tells of each of its kernels: calls in order, and templates of CUDA graphs.
 --
 -- The log has a line when a call is enqueued, never at a replay. Eager kernels go k-th to k-th with the
--- lines of a communicator, where its window has as many. A graph was logged as a run of calls of one size: a
--- warm-up or more, and the capture. A run fits a pass that replays a number of calls it is a multiple of.
--- Where runs of several sizes fit, the kernels' channels tell (those that NCCL chose for a size are logged),
--- and the tokens of the step: the smallest captured size that holds them is replayed. What neither tells
--- apart is left open, never guessed.
+-- lines of a communicator, where its window has as many. A graph was logged as a streak of calls of one
+-- size: a warm-up or more, and the capture. A streak fits a pass that replays a number of calls it is a
+-- multiple of. Where streaks of several sizes fit, the kernels' channels tell (those that NCCL chose for a
+-- size are logged), and the tokens of the step: the smallest captured size that holds them is replayed.
+-- What neither tells apart is left open, never guessed.
 --
 -- Makes: logged, claim, replayed_call, fitting.
 
 CREATE TEMP TABLE logged AS
 SELECT
-    hash(file_id, host, pid, comm) AS comm_id, rank, n_ranks, category, at_byte, logged_ns, n_elements,
+    hash(file_id, host, pid, comm) AS log_comm, rank, n_ranks, category, at_byte, logged_ns, n_elements,
     torch_name AS element, nccl_call.bytes // types.bytes AS n
 FROM nccl_call
 JOIN element_types() AS types ON name = bare_type(dtype)
@@ -38,7 +38,7 @@ traced AS (
 -- Stamps may be of another time zone, a whole number of quarters of an hour away: all that fit are tried.
 zoned AS (
     SELECT
-        file_id, category, comm_id, from_ns, n_calls, n_launched,
+        file_id, category, log_comm, from_ns, n_calls, n_launched,
         floor((logged_ns - from_ns) / 900_000_000_000)::BIGINT * 900_000_000_000 AS shift_ns
     FROM logged
     JOIN traced USING (category)
@@ -52,14 +52,14 @@ zoned AS (
 ordered AS (
     SELECT
         file_id, category, element, n, n_ranks,
-        row_number() OVER (PARTITION BY file_id, category, comm_id, shift_ns ORDER BY at_byte)
+        row_number() OVER (PARTITION BY file_id, category, log_comm, shift_ns ORDER BY at_byte)
         - CASE
             WHEN shift_ns IS NULL THEN 0
             ELSE count_if(logged_ns - shift_ns < from_ns) OVER alike - (n_calls - n_launched)
         END AS place
     FROM logged
-    JOIN zoned USING (comm_id, category)
-    WINDOW alike AS (PARTITION BY file_id, category, comm_id, shift_ns)
+    JOIN zoned USING (log_comm, category)
+    WINDOW alike AS (PARTITION BY file_id, category, log_comm, shift_ns)
 )
 SELECT
     eager.id, 'nccl_log',
@@ -82,7 +82,7 @@ WITH replayed AS (
     WHERE is_nccl AND is_graph AND EXISTS (FROM logged)
     WINDOW in_phase AS (PARTITION BY file_id, step, phase)
 ),
-keyed AS (
+in_pass AS (
     SELECT
         *, hash(file_id, phase, category, is_piecewise, CASE WHEN is_piecewise THEN step ELSE launch_id END)
             AS pass_id
@@ -91,37 +91,37 @@ keyed AS (
 SELECT
     id, file_id, dp, rank, step, phase, category, pass_id, channels, is_piecewise, graph_id,
     count(*) OVER (PARTITION BY pass_id) AS n_calls
-FROM keyed;
+FROM in_pass;
 
--- Sizes whose runs fit a number of calls; those logged a few times in a row (warm-up, capture) come first.
+-- Sizes whose streaks fit a number of calls; those logged a few times in a row (warm-up, capture) come first.
 CREATE TEMP TABLE fitting AS
 WITH marked AS (
     SELECT
         *, lag((element, n_elements)) OVER in_comm IS DISTINCT FROM (element, n_elements) AS is_first
     FROM logged
     WHERE EXISTS (FROM replayed_call)
-    WINDOW in_comm AS (PARTITION BY comm_id, category ORDER BY at_byte)
+    WINDOW in_comm AS (PARTITION BY log_comm, category ORDER BY at_byte)
 ),
 numbered AS (
-    SELECT *, count_if(is_first) OVER (PARTITION BY comm_id, category ORDER BY at_byte) AS run
+    SELECT *, count_if(is_first) OVER (PARTITION BY log_comm, category ORDER BY at_byte) AS nth
     FROM marked
 ),
-run_of_calls AS (
-    SELECT comm_id, run, category, rank, n_ranks, element, n_elements, n, count(*) AS n_logged
+streak AS (
+    SELECT log_comm, nth, category, rank, n_ranks, element, n_elements, n, count(*) AS n_logged
     FROM numbered
     GROUP BY ALL
 ),
-sized AS (
+fitted AS (
     SELECT
         form.*, element, n_elements, n, n_ranks, bool_or(n_logged // n_calls BETWEEN 2 AND 4) AS is_repeated
     FROM (SELECT DISTINCT rank, category, n_calls FROM replayed_call) AS form
-    JOIN run_of_calls
-        ON run_of_calls.category = form.category AND n_logged % n_calls = 0
-        AND coalesce(form.rank % n_ranks = run_of_calls.rank, true)
+    JOIN streak
+        ON streak.category = form.category AND n_logged % n_calls = 0
+        AND coalesce(form.rank % n_ranks = streak.rank, true)
     GROUP BY ALL
 )
 SELECT * EXCLUDE (is_repeated)
-FROM sized
+FROM fitted
 QUALIFY is_repeated OR NOT bool_or(is_repeated) OVER (PARTITION BY rank, category, n_calls);
 
 INSERT INTO claim

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import duckdb
 
+from tracekit.readers.nccl_log.facts import Row
 from tracekit.readers.nccl_log.formats import CATEGORIES
 from tracekit.readers.nccl_log.text import Header
 from tracekit.readers.nccl_log.torn import Tears
@@ -14,13 +15,13 @@ from tracekit.readers.rows import Value, insert
 from tracekit.readers.statements import statement
 from tracekit.script import run_script
 
-Row = dict[str, Value]
-
 _REASONS = {
     False: "NCCL call whose line may be cut",
     True: "NCCL call whose line may be two joined",
 }
-_NEVER = 2**63 - 1
+_NO_BYTE = 2**63 - 1
+"""Where a file has no torn line."""
+
 _MAX_SEEN = 20_000
 """Communicators and streams of a file; hundreds are many."""
 
@@ -80,7 +81,7 @@ def stage(con: duckdb.DuckDBPyConnection, file_id: int, rows: Sequence[Row]) -> 
 
 def seen_of(con: duckdb.DuckDBPyConnection, file_id: int, tears: Tears) -> list[Seen]:
     """Staged calls of a file, by who made them on what."""
-    at = _NEVER if tears.first_at is None else tears.first_at
+    at = _NO_BYTE if tears.first_at is None else tears.first_at
     values = {"file_id": file_id, "torn_at": at, "most": _MAX_SEEN}
     return [Seen(*row) for row in con.execute(statement("seen", "nccl_log"), values).fetchall()]
 

@@ -17,7 +17,7 @@ _NAMES = {
     "cuda": "cuda_device",
     "nvml": "nvml_device",
 }
-_MOST = 2
+_BY_FAR = 2
 """Times the others' claims that the owner of a communicator has to have."""
 
 Said = tuple[tuple[str, Value], ...]
@@ -83,7 +83,7 @@ class Communicators:
         return {
             comm: n_ranks
             for (comm, n_ranks), n in self._claims.items()
-            if n > _MOST * (totals[comm[2]] - n)
+            if n > _BY_FAR * (totals[comm[2]] - n)
         }
 
     def init(self, header: Header, found: re.Match[str], *, is_doubtful: bool) -> None:

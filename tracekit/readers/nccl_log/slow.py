@@ -10,7 +10,7 @@ from tracekit.readers.nccl_log.formats import form_of
 from tracekit.readers.nccl_log.notes import bare_note, note_of
 from tracekit.readers.nccl_log.text import Header, Line, Piece, parsed
 from tracekit.readers.nccl_log.torn import Mender
-from tracekit.readers.nccl_log.trust import Process
+from tracekit.readers.nccl_log.trust import NOBODY, Process
 from tracekit.readers.nccl_log.tuning import Choices, ModelTables, choice_row
 from tracekit.readers.rows import Value
 
@@ -18,7 +18,6 @@ MAX_NOTES = 200_000
 """Of one file; those of 512 ranks with all of GRAPH are fewer."""
 
 _TWICE = 2
-_NOBODY = ("", 0)
 
 
 class SlowLane:
@@ -73,7 +72,7 @@ class SlowLane:
                 row["tail_at_byte"] = line.at_byte
         elif piece.is_ended and (note := bare_note(line.at_byte, piece.text)):
             self._note(note, is_doubtful=False)
-            self._version(_NOBODY, note)
+            self._version(NOBODY, note)
         else:
             self.mender.cut_header(line.at_byte, piece)
 

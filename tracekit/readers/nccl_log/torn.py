@@ -9,10 +9,9 @@ from dataclasses import dataclass
 
 from tracekit.readers.nccl_log.formats import form_of
 from tracekit.readers.nccl_log.text import Header, Piece
-from tracekit.readers.nccl_log.trust import Process
+from tracekit.readers.nccl_log.trust import NOBODY, Process
 
 PIECE_BYTES = 128
-_NOBODY = ("", 0)
 WINDOW_BYTES = 256 << 10
 """How far behind a head its tail is looked for: some blocks of each of eight ranks and more."""
 
@@ -99,7 +98,7 @@ class Mender:
         if _CUT_HEADER.search(piece.text) and (not piece.is_ended or "[" in piece.text):
             if not _TAIL.search(piece.text):  # which has been counted
                 self.tears.add(at_byte, piece.text)
-            self._heads.append((at_byte, _NOBODY, ""))
+            self._heads.append((at_byte, NOBODY, ""))
 
     def tail(self, at_byte: int, piece: Piece) -> tuple[Header, str] | None:
         """The message that a piece without header completes; None where not exactly one does."""

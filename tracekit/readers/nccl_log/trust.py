@@ -14,6 +14,9 @@ from typing import TypeVar
 Process = tuple[str, int]
 """Host and process id."""
 
+NOBODY: Process = ("", 0)
+"""Stands for the process where a line does not name it."""
+
 Comm = tuple[str, int, str]
 """Host, process id and pointer of a communicator."""
 
@@ -25,7 +28,7 @@ _NAMED_STREAMS = frozenset({"(nil)", "0x1", "0x2", "0", "1", "2"})
 _FEW = 3
 """Lines of a process, or calls on a stream, from which on they are hardly chance."""
 
-_MOST = 4
+_BY_FAR = 4
 """Times the others' calls that the owner of a pointer has to have, where no other line tells."""
 
 _TORN_SHARE = 0.2
@@ -141,7 +144,7 @@ def _owners(seen: Sequence[Seen], owned: Mapping[Comm, int], n_torn: int) -> dic
         told = _pointers([*owned, *sure])
         calls = _sum((one.key, one.n) for one in seen if one.comm not in told)
         totals = _sum((key[2], n) for key, n in calls.items())
-        most = [k for k, n in calls.items() if n >= max(_FEW, _MOST * (totals[k[2]] - n))]
+        most = [k for k, n in calls.items() if n >= max(_FEW, _BY_FAR * (totals[k[2]] - n))]
         owners |= {key: n for key, n in _ranks(seen).items() if key in most}
     return owners
 
@@ -151,8 +154,8 @@ def _own_streams(seen: Sequence[Seen], n_torn_in_stream: int) -> set[tuple[Proce
     totals = _sum((stream, n) for (_, stream), n in calls.items())
     own = {(one.process, one.stream) for one in seen if one.n_sure}
     for (process, stream), n in calls.items():
-        is_rare = n < _MOST * n_torn_in_stream
-        if n >= max(2, _MOST * (totals[stream] - n)) and not (
+        is_rare = n < _BY_FAR * n_torn_in_stream
+        if n >= max(2, _BY_FAR * (totals[stream] - n)) and not (
             is_rare and _is_mixed(process, stream, calls)
         ):
             own.add((process, stream))
