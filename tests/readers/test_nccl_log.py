@@ -1,10 +1,11 @@
 import gzip
+import time
 from pathlib import Path
 from random import Random
 
 import pytest
 from readers import nccl_dialects as dialects
-from readers.nccl_made import Reader, losses, processes, rows
+from readers.nccl_made import TABLES, Reader, losses, processes, rows
 
 SCHEMA = (Path(__file__).parents[2] / "tracekit" / "schema.sql").read_text()
 CALL = "rank, n_ranks, collective, category, op_count, n_elements, dtype, reduction, root, bytes"
@@ -195,6 +196,9 @@ WORDS = (
         "\x1b[0;36m(Worker_TP0 pid=9)\x1b[0;0m",
         "some launcher> ",
         "[rank 3] ",
+        "[default0]:",
+        "[rank0]:",
+        "[default12]: ",
     ],
 )
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
@@ -204,6 +208,48 @@ def test_what_stands_before_a_line_is_no_part_of_it(read, prefix, end):
         ("gpu1", 71, 72, 8, "0x55bb20")
     ]
     assert losses(con) == {}
+
+
+@pytest.mark.parametrize("prefix", ["[1,3]<stdout>:", "[default0]:", "[rank0]:", "[default12]: "])
+def test_all_kinds_of_lines_are_read_behind_a_prefix(read, prefix):
+    for dialect in ("NCCL_2_20", "NCCL_2_24", "NCCL_2_27", "NCCL_2_30"):
+        text = getattr(dialects, dialect)
+        con = read(text)
+        plain = {table: rows(con, table) for table in TABLES}
+        con = read("".join(prefix + line for line in text.splitlines(keepends=True)))
+        assert {table: rows(con, table) for table in TABLES} == plain
+        assert losses(con) == {}
+
+
+def test_a_log_whose_lines_end_in_carriage_returns_alone_is_read(read):
+    (process,) = processes(Random(1), n_ranks=1, n_calls=5)
+    con = read(process.text)
+    plain = {table: rows(con, table) for table in TABLES}
+    con = read(process.text.replace("\n", "\r"))
+    assert {table: rows(con, table) for table in TABLES} == plain
+    assert losses(con) == {}
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["A", "A-", "A.:1", ":1:1 ", "1", "[", "[1] ", "a:1:1 [0] ", "a:1:1 b:1 (", "NCCL INFO "],
+)
+def test_an_endless_line_is_no_message_and_takes_no_time(read, word):
+    head, whole = "gpu1:71:72 [0] NCCL INFO ", f"gpu1:71:72 [0] NCCL INFO {WORDS}\n"
+    endless = word * (1_000_000 // len(word))
+    begun = time.process_time()
+    con = read(whole + head + endless + "\n" + endless + head + "\n" + whole)
+    assert time.process_time() - begun < 10
+    assert len(rows(con, "nccl_call")) == 2
+
+
+def test_a_line_longer_than_nccls_is_counted(read):
+    whole = f"gpu1:71:72 [0] NCCL INFO {WORDS}\n"
+    con = read(f"{whole}gpu1:71:72 [0] NCCL INFO {'A' * 1_000_000}\n{whole}")
+    assert len(rows(con, "nccl_call")) == 2
+    assert con.execute("SELECT reason, skipped, example FROM ledger").fetchall() == [
+        ("NCCL line longer than NCCL's are", 1, f"byte {len(whole)}")
+    ]
 
 
 def test_lines_of_many_processes_in_a_servers_log(read):

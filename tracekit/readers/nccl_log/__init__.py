@@ -91,6 +91,7 @@ class _File:
             self._tell(reason, n, example)
         self._tell("torn NCCL line", tears.n, tears.example)
         self._tell("NCCL line left out by Ray", slow.n_left_out, slow.left_out)
+        self._tell("NCCL line longer than NCCL's are", slow.n_too_long, slow.too_long)
         self._tell("NCCL note beyond those kept", slow.n_too_many, "")
         self._tell("row of NCCL's model without its head", slow.tables.n_refused, "")
         self._tell("communicator whose lines contradict", slow.comms.n_refused, "")

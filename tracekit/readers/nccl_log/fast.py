@@ -4,6 +4,7 @@ Huge logs are nearly all calls of one form. Lines of another form, torn ones amo
 handed on as text in the order of the file.
 """
 
+import re
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -24,7 +25,8 @@ MAX_LINE_BYTES = 64 << 10
 """A longer line is cut: NCCL's have at most 1,024 bytes, RCCL's 4,096."""
 
 _MAX_THREADS = 4
-_LINE_FEED = b"\n"
+_LINE_FEED, _RETURN = b"\n", b"\r"
+_LINE_END = re.compile(rb"[\n\r]")
 _COLOURED = rf"(?:(?:{ANSI})+{PREFIXES}(?:{ANSI})* )?"
 _WHOLE = (
     rf"{_COLOURED}{PREFIXES}(?:{STAMP})?{HOST}:\d{{1,18}}:\d{{1,18}} (?:\[\d{{1,9}}\] )?"
@@ -70,8 +72,8 @@ class FastLane:
         data = self._plain.read(start, end)
         if _SIGN not in data:
             return []
-        whole = data.rfind(_LINE_FEED) + 1
-        lines = self._staged(start, data[:whole].replace(b"\r", _LINE_FEED))
+        whole = max(data.rfind(_LINE_FEED), data.rfind(_RETURN)) + 1
+        lines = self._staged(start, data[:whole].replace(_RETURN, _LINE_FEED))
         rest = [Line(at, data[at - start : at - start + length]) for at, length in lines]
         if data[whole:]:
             rest.append(Line(start + whole, data[whole:], is_ended=False))
@@ -94,13 +96,14 @@ class FastLane:
 
 
 def _parts(plain: Plain) -> Iterator[tuple[int, int]]:
-    """Slices of the log that end at a line feed, or where the log does."""
+    """Slices of the log that end where a line does, or where the log does."""
     start = 0
     while plain.reaches(start + 1):
         end = start + SLICE_BYTES
         if plain.reaches(end):
             head = plain.read(end, end + MAX_LINE_BYTES)
-            end += head.find(_LINE_FEED) + 1 or len(head)
+            found = _LINE_END.search(head)
+            end += found.end() if found else len(head)
         end = min(end, plain.size) if not plain.reaches(end) else end
         yield start, end
         start = end

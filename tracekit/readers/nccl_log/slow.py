@@ -17,6 +17,9 @@ from tracekit.readers.rows import Value
 MAX_NOTES = 200_000
 """Of one file; those of 512 ranks with all of GRAPH are fewer."""
 
+MAX_MESSAGE_CHARACTERS = 8 << 10
+"""Of a message with its header: NCCL cuts them at 1,024 bytes, RCCL at 4,096."""
+
 _TWICE = 2
 
 
@@ -39,6 +42,8 @@ class SlowLane:
         self.n_left_out = 0
         self.left_out = ""
         self.n_too_many = 0
+        self.n_too_long = 0
+        self.too_long = ""
         self._hosts: Counter[str] = Counter()
         self._known = hosts
 
@@ -79,6 +84,10 @@ class SlowLane:
     def _take_message(self, header: Header, piece: Piece, *, is_alone: bool) -> None:
         self.lines[header.process] += 1
         self.mender.begins(header)
+        if piece.length > MAX_MESSAGE_CHARACTERS:
+            self.n_too_long += 1
+            self.too_long = self.too_long or f"byte {header.at_byte}"
+            return
         self.comms.claim(header, piece.text)
         if is_alone:
             self._know(header.host)

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 PREFIXES = (
     r"(?:\[\d+(?:,\d+)?\](?:<std(?:out|err)>)?(?:: |:| )"  # mpirun
+    r"|\[[A-Za-z_]\w*\d\]: ?"  # torchrun, torch
     r"|\d{1,6}: "  # srun -l
     r"|\([A-Za-z_][\w.]*(?: [a-z]+=[^()\s,]+,?)*\) "  # vLLM, Ray
     r"|[\w.\-]+ +\| "  # docker compose
@@ -30,6 +31,10 @@ _HEADER = re.compile(
     r"(?:\[\d{1,9}\] )?(?:\d+\.\d+ )?"
     r"(?:(?P<place>[^\s:]+:\d+)(?: \([^)]*\))? )?NCCL (?P<level>INFO|WARN|TRACE|CALL) ?"
 )
+_HEADER_END = re.compile(r"NCCL (?:INFO|WARN|TRACE|CALL) ?")
+_HEADER_CHARACTERS = 1024
+"""No header is longer: a search of all that stands before its end takes the square of that."""
+
 _STAMP_FORM = re.compile(
     r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(?: ?([+\-])(\d\d):?(\d\d))?"
 )
@@ -129,7 +134,7 @@ def _bare(text: str) -> str:
 
 
 def _pieces(line: Line, text: str, hosts: frozenset[str]) -> Iterator[Piece]:
-    found = list(_HEADER.finditer(text))
+    found = list(_headers(text))
     starts = [_start(match, hosts) for match in found]
     first = starts[0] if found else len(text)
     if text[:first].strip():
@@ -141,6 +146,15 @@ def _pieces(line: Line, text: str, hosts: frozenset[str]) -> Iterator[Piece]:
         yield Piece(
             _header(match, start, line.at_byte), body, is_last and line.is_ended, end - start
         )
+
+
+def _headers(text: str) -> Iterator[re.Match[str]]:
+    at = 0
+    for end in _HEADER_END.finditer(text):
+        start = max(at, end.start() - _HEADER_CHARACTERS)
+        if (match := _HEADER.search(text, start, end.end())) and match.end() == end.end():
+            yield match
+        at = end.end()
 
 
 def _start(match: re.Match[str], hosts: frozenset[str]) -> int:
