@@ -1,6 +1,8 @@
 """Times of calls over ranks, as calibration.json has them."""
 
+import gzip
 import importlib
+import json
 import sys
 from itertools import count
 
@@ -18,7 +20,7 @@ def module(monkeypatch):
     yield importlib.import_module
     for name in [n for n in sys.modules if n.partition(".")[0] in ("torch", "tracekit_bench")]:
         del sys.modules[name]
-    for name in ("tracekit_bench_calls", "tracekit_bench_figures"):
+    for name in ("tracekit_bench_calls", "tracekit_bench_figures", "tracekit_torch"):
         sys.modules.pop(name, None)
 
 
@@ -73,3 +75,16 @@ def test_calls_timed_as_one_have_the_mean(module):
 def test_equal_calls_in_a_row_are_one_graph_unless_delays_part_them(module, is_split, runs):
     found = module("tracekit_bench_calls").runs_of([8, 4, 4, 8], is_split)
     assert list(found) == runs
+
+
+def test_what_is_recorded_before_the_first_step_is_in_none(module, tmp_path):
+    recording = module("tracekit_bench").StepRecording(shapes=True)
+    recording.start()
+    assert recording.n_steps == 0
+    for _ in range(2):
+        recording.step()
+    recording.stop()
+    assert recording.n_steps == 2
+    with gzip.open(recording.write(tmp_path)) as file:
+        events = json.load(file)["traceEvents"]
+    assert sum(event["name"].startswith("ProfilerStep") for event in events) == 2

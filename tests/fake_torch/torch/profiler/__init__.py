@@ -21,6 +21,7 @@ class profile:
         assert schedule is None or schedule(0) is ProfilerAction.RECORD
         self._kineto = profiler.profile()
         self._starts = []
+        self.record_steps = schedule is not None
         self._asked = {"record_shapes": record_shapes, "with_stack": with_stack}
         self._metadata = {}
 
@@ -29,7 +30,8 @@ class profile:
         if distributed.is_initialized():
             rank, size = distributed.get_rank(), distributed.get_world_size()
             self._metadata["distributedInfo"] = {"rank": rank, "world_size": size}
-        self.step()
+        if self.record_steps:
+            self.step()
 
     def step(self):
         time.sleep(0.001)
