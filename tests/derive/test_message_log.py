@@ -123,6 +123,51 @@ def test_what_nccl_says_twice_counts_once(calls):
     assert calls.messages("bytes") == dict.fromkeys(found, 200)
 
 
+def run_of(calls, world_size, *hosts):
+    """The run's world, and the host of each rank's trace."""
+    calls.con.execute("UPDATE run SET world_size = $1", [world_size])
+    calls.con.execute("DELETE FROM file WHERE file_id >= $1", [len(hosts)])
+    for rank, host in enumerate(hosts):
+        sql = "UPDATE file SET kind = 'trace', host_name = $1 WHERE file_id = $2"
+        calls.con.execute(sql, [host, rank])
+
+
+def test_a_log_with_more_ranks_than_the_run_is_not_its_own(calls):
+    run_of(calls, 2, "a", "a")
+    calls.log((6, 100), n_ranks=16)
+    found = calls.replay(10)
+    assert calls.messages("bytes", "group_size") == dict.fromkeys(found, (None, 2))
+    assert calls.told() == [(200, "a communicator of 16 ranks, in a run of 2")]
+
+
+def test_choices_of_a_stranger_are_not_used(calls):
+    run_of(calls, 2, "b", "b")
+    calls.log((6, 100))
+    calls.tuning(200)
+    call = calls.call(1)
+    calls.args(call, "allreduce", 100, 100)
+    assert calls.messages("bytes", "algorithm") == {call: (200, None)}
+    assert calls.told() == [(200, "its host is a, that of the traces b")]
+
+
+@pytest.mark.parametrize(
+    ("hosts", "logged", "is_used"),
+    [
+        (("node-1.lan", "node-2.lan"), "node-3", False),
+        (("node-1.lan", "node-2.lan"), "node-2", True),
+        (("node_1", "node_1"), "node-1", True),
+        (("Node-1", "Node-1"), "node-1.example.org", True),
+        (("node-1", None), "node-3", True),
+    ],
+)
+def test_a_log_of_a_host_without_traces_is_of_another_run(calls, hosts, logged, is_used):
+    run_of(calls, 2, *hosts)
+    calls.log((6, 100), host=logged)
+    found = calls.replay(10)
+    assert calls.messages("bytes") == dict.fromkeys(found, 200 if is_used else None)
+    assert bool(calls.told()) == (not is_used)
+
+
 def test_custom_kernels_are_not_in_the_log(calls):
     calls.log((6, 100))
     found = calls.replay(10, impl="custom_1stage")

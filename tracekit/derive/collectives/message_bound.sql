@@ -21,7 +21,7 @@ SELECT
     CASE WHEN min(n_channels) = max(n_channels) THEN any_value(n_channels) END AS n_channels,
     min(model_ns) AS logged_ns
 FROM sent
-JOIN nccl_tuning AS tuning
+JOIN (FROM nccl_tuning ANTI JOIN stranger USING (file_id, host, pid)) AS tuning
     ON coalesce(tuning.category = sent.category, true)
     AND tuning.bytes = CASE
         WHEN sent.category IN ('all_gather', 'reduce_scatter') AND tuning.n_channels IS NOT NULL
@@ -38,7 +38,7 @@ WITH logged_model AS (
     SELECT
         n_ranks, model.category, algorithm, protocol,
         min(latency_ns) AS latency_ns, max(algbw_gb_per_s) AS algbw
-    FROM nccl_model AS model
+    FROM (FROM nccl_model ANTI JOIN stranger USING (file_id, host, pid)) AS model
     ASOF JOIN nccl_comm AS comm
         ON (comm.file_id, comm.host, comm.pid) = (model.file_id, model.host, model.pid)
         AND model.at_byte >= comm.at_byte
@@ -57,7 +57,7 @@ ring AS (
     SELECT
         n_ranks, max(pattern.n_channels) AS n_channels, max(pattern.n_channels * bw) AS bw,
         bool_or(type = 'NVL') AS has_nvlink, bool_and(type IN ('PIX', 'PXB', 'PHB', 'SYS')) AS has_pcie
-    FROM pattern
+    FROM (FROM pattern ANTI JOIN stranger USING (file_id, host, pid)) AS pattern
     ASOF JOIN nccl_comm AS comm
         ON (comm.file_id, comm.host, comm.pid) = (pattern.file_id, pattern.host, pattern.pid)
         AND pattern.at_byte >= comm.at_byte
@@ -77,6 +77,7 @@ machine AS (
             WHERE kind = 'trace'
         ) AS compute_major
     FROM nccl_comm
+    ANTI JOIN stranger USING (file_id, host, pid)
     LEFT JOIN ring USING (n_ranks)
     GROUP BY n_ranks
     HAVING max(n_nodes) = 1 AND n_ranks > 1

@@ -7,13 +7,59 @@
 -- size are logged), and the tokens of the step: the smallest captured size that holds them is replayed.
 -- What neither tells apart is left open, never guessed.
 --
--- Makes: logged, claim, replayed_call, fitting.
+-- A process is a stranger, of another run, where a communicator of its has more ranks than the run's world,
+-- or where every trace tells its host and none is the log's: up to the first dot, as NCCL cuts names, and
+-- with `-` for whatever is no letter or digit.
+--
+-- Makes: stranger, logged, claim, replayed_call, fitting, ledger.
+
+CREATE TEMP MACRO short_host(host) AS lower(regexp_replace(split_part(host, '.', 1), '[^A-Za-z0-9]', '-', 'g'));
+
+CREATE TEMP TABLE stranger AS
+WITH process AS (
+    SELECT file_id, host, pid, max(n_ranks) AS n_ranks
+    FROM (
+        SELECT file_id, host, pid, n_ranks FROM nccl_comm
+        UNION ALL
+        SELECT file_id, host, pid, n_ranks FROM nccl_call
+        UNION ALL
+        SELECT file_id, host, pid, NULL FROM nccl_tuning
+    )
+    GROUP BY file_id, host, pid
+),
+traced AS (
+    SELECT
+        list(DISTINCT short_host(host_name)) AS hosts,
+        string_agg(DISTINCT host_name, ', ' ORDER BY host_name) AS names
+    FROM file
+    WHERE kind = 'trace'
+    HAVING bool_and(coalesce(host_name, '') != '')
+)
+SELECT
+    file_id, host, pid,
+    CASE
+        WHEN n_ranks > world_size
+            THEN 'a communicator of ' || n_ranks || ' ranks, in a run of ' || world_size
+        ELSE 'its host is ' || host || ', that of the traces ' || names
+    END AS told
+FROM process
+CROSS JOIN run
+LEFT JOIN traced ON true
+WHERE coalesce(n_ranks > world_size, false) OR NOT coalesce(list_contains(hosts, short_host(host)), true);
+
+INSERT INTO ledger
+SELECT
+    $run, file_id, 'log of NCCL of another run (kept, not used for collectives)', NULL, NULL, 0,
+    string_agg(DISTINCT told, '; ' ORDER BY told), true
+FROM stranger
+GROUP BY file_id;
 
 CREATE TEMP TABLE logged AS
 SELECT
     hash(file_id, host, pid, comm) AS log_comm, rank, n_ranks, category, at_byte, logged_ns, n_elements,
     torch_name AS element, nccl_call.bytes // types.bytes AS n
 FROM nccl_call
+ANTI JOIN stranger USING (file_id, host, pid)
 JOIN element_types() AS types ON name = bare_type(dtype)
 -- NCCL's subsystem CALL says the same calls once more.
 WHERE source = 'coll' OR file_id NOT IN (SELECT file_id FROM nccl_call WHERE source = 'coll');
@@ -141,6 +187,7 @@ WITH pass AS (
 tuned AS (
     SELECT category, bytes, list(DISTINCT n_channels) AS channels
     FROM nccl_tuning
+    ANTI JOIN stranger USING (file_id, host, pid)
     WHERE n_channels IS NOT NULL
     GROUP BY ALL
 ),
