@@ -15,6 +15,7 @@ VIEW_ORDER = (
     "activities",
     "spec_decode",
     "steps",
+    "step_units",
     "step_phases",
     "step_breakdown",
     "kernel_names",

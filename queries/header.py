@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tracekit.errors import QueryError
 
-Value = str | int | float | bool | None
+Value = str | int | float | bool | list[str] | None
 """What can be bound to a parameter."""
 
 _SECTION = re.compile(r"(Answers|Grain|Params|Columns|Limits): ?(.*)")
@@ -69,7 +69,7 @@ class Query:
 
     def _value(self, param: Param, values: dict[str, Value]) -> Value:
         if param.name in values:
-            return self._checked(param, values[param.name])
+            return _as_list(param, self._checked(param, values[param.name]))
         if param.is_required:
             raise QueryError(
                 f"{self.name}: parameter {param.name!r} is missing; it is {param.meaning}"
@@ -82,6 +82,11 @@ class Query:
             allowed = ", ".join(param.choices)
             raise QueryError(f"{self.name}: {param.name} {value!r}: no such value; use {allowed}")
         return value
+
+
+def _as_list(param: Param, value: Value) -> Value:
+    """A list of one for a single name where the parameter takes several."""
+    return [value] if param.type == "VARCHAR[]" and isinstance(value, str) else value
 
 
 def parse(name: str, kind: str, text: str) -> Query:

@@ -1,7 +1,7 @@
 import pytest
 
 from tracekit import errors
-from tracekit.errors import TracekitError
+from tracekit.errors import GateError, TracekitError
 
 SUBCLASSES = [
     cls for cls in vars(errors).values() if isinstance(cls, type) and issubclass(cls, TracekitError)
@@ -9,8 +9,8 @@ SUBCLASSES = [
 
 
 @pytest.mark.parametrize("error", SUBCLASSES)
-def test_every_error_ends_the_command_with_exit_code_1_and_stands_in_the_tree(error):
-    assert error.exit_code == 1
+def test_every_error_has_its_exit_code_and_stands_in_the_tree(error):
+    assert error.exit_code == (3 if error is GateError else 1)
     assert f"{error.__name__}\n" in errors.__doc__ or f"{error.__name__}  " in errors.__doc__
 
 

@@ -1,5 +1,6 @@
 """A database of runs, and the rows of a query."""
 
+import fnmatch
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,6 +38,9 @@ REPORTS = {
     "ingest_ledger": "losses",
 }
 """The report that reads each view; the others are read by several."""
+
+RUNS = "VARCHAR[]"
+"""Type of a report's parameter that takes names of runs."""
 
 Parameters = Mapping[str, Value] | Sequence[Value]
 Row = tuple[object, ...]
@@ -129,7 +133,8 @@ class Database:
     def report(self, name: str, /, **params: Value) -> Result:
         """Rows of a report of tracekit.queries; parameters left out have their defaults.
 
-        `run` may be left out where the database has one run.
+        `run` may be left out where the database has one run; `base` and `other` take one run or a
+        list of them.
 
         Raises:
             QueryError: no such report (views are for `sql`), or a wrong parameter.
@@ -140,7 +145,11 @@ class Database:
             raise QueryError(_no_report(name))
         if any(param.name == "run" and param.is_required for param in query.params):
             params["run"] = self.run_name(params.get("run"))
-        return self.sql(query.sql, query.bind(params))
+        bound = query.bind(params)
+        for param in query.params:
+            if param.type == RUNS:
+                self._check_runs(bound[param.name])
+        return self.sql(query.sql, bound)
 
     def runs(self) -> list[str]:
         """Names of all runs, in alphabetical order."""
@@ -158,6 +167,24 @@ class Database:
         if name not in runs:
             raise RunError(_no_run(name, runs, self.path))
         return str(name)
+
+    def run_names(self, text: str) -> list[str]:
+        """Runs that `text` names: one, several with commas between them, or all a pattern fits.
+
+        Raises:
+            RunError: a name or pattern that no run has.
+        """
+        runs = self.runs()
+        words = [text] if text in runs else text.split(",")
+        found = {word: [word] if word in runs else fnmatch.filter(runs, word) for word in words}
+        for word, names in found.items():
+            if not names:
+                raise RunError(_no_run(word, runs, self.path))
+        return list(dict.fromkeys(name for names in found.values() for name in names))
+
+    def _check_runs(self, names: Value) -> None:
+        for name in names if isinstance(names, list) else [names]:
+            self.run_name(name)
 
     def _execute(self, query: str, params: Parameters | None) -> duckdb.DuckDBPyConnection:
         con = self._connect()

@@ -9,6 +9,7 @@ TracekitError
     TaxonomyError        a rule file that is malformed or contradicts itself
     ModelError           a model's folder, or a file in it, that is not what its name promises
     CaptureError         a server, load or profiler that did not do what a capture needs
+    GateError            a comparison that is worse than its gate allows; exit code 3
 
 A message is one line, `place: what is wrong; what to do`, for example
 `rank0.json.gz: byte 81233: the file ends inside an event; collect it again`.
@@ -59,6 +60,12 @@ class ModelError(TracekitError):
 
 class CaptureError(TracekitError):
     """A capture that cannot start, or ended early; what was recorded stays in its run folder."""
+
+
+class GateError(TracekitError):
+    """A gate that does not hold: what was measured is worse than it allows."""
+
+    exit_code = 3
 
 
 def is_interrupt(error: Exception) -> bool:

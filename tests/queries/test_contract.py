@@ -13,7 +13,7 @@ from tracekit.cli import main
 
 QUERIES = queries.catalog()
 REPORTS = [query for query in QUERIES if query.kind == "report"]
-ARGUMENTS = {"name": "Marlin"}
+ARGUMENTS = {"name": "Marlin", "base": "baseline", "other": "eagle3"}
 
 
 def arguments(query, run):

@@ -43,6 +43,11 @@ def write_data(result: Rows, form: str) -> None:
         _write_json(result)
 
 
+def write_object(value: dict[str, object]) -> None:
+    """One JSON object: several results that belong together."""
+    _echo(_json(value))
+
+
 def write_lines(lines: Iterable[str]) -> None:
     """Lines of a page."""
     for line in lines:

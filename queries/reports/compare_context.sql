@@ -1,0 +1,85 @@
+-- What two runs were: where they are the same, where they differ, and whether that lets them be compared.
+--
+-- Answers: is the difference of two runs that of the setting in question alone?
+-- Grain: one row per fact, those that forbid a comparison first.
+-- Params:
+--   $base VARCHAR[]: run to compare with, or several: repeats of one setting.
+--   $other VARCHAR[]: run that is compared, or several.
+-- Columns:
+--   fact VARCHAR: model, tensor parallel, GPU, ...
+--   base VARCHAR: value in the base, several where its runs differ; NULL where unknown.
+--   other VARCHAR: value in the other, likewise.
+--   verdict VARCHAR: same, differs or unknown (on a side).
+--   effect VARCHAR: what a difference does: refused, warned, or noted: it may be the setting in question.
+-- Limits: of a model's path the last part counts. What a run does not tell (driver, clocks, prompts) is not compared.
+
+WITH traces AS (
+    SELECT
+        run,
+        count(DISTINCT dp) AS n_engines,
+        any_value(metadata ->> '$.cuda_runtime_version') AS cuda,
+        coalesce(nullif(concat_ws(
+            ', ',
+            if(bool_or((metadata ->> '$.record_shapes') = '1'), 'shapes', NULL),
+            if(bool_or((metadata ->> '$.with_stack') = '1'), 'stacks', NULL),
+            if(bool_or((metadata ->> '$.profile_memory') = '1'), 'memory', NULL),
+            if(bool_or((metadata ->> '$.with_flops') = '1'), 'flops', NULL),
+            if(bool_or((metadata ->> '$.with_modules') = '1'), 'modules', NULL)
+        ), ''), 'none') AS profiler
+    FROM file
+    WHERE kind = 'trace' AND metadata IS NOT NULL
+    GROUP BY run
+),
+
+loads AS (
+    SELECT run, string_agg(DISTINCT concurrency::VARCHAR, ', ' ORDER BY concurrency::VARCHAR) AS concurrency
+    FROM windows
+    WHERE is_profiled
+    GROUP BY run
+),
+
+facts AS (
+    SELECT
+        list_contains($base, runs.run) AS is_base,
+        unnest([
+            {'place': 1, 'fact': 'model', 'effect': 'refused', 'value': regexp_extract(rtrim(model, '/'), '([^/]+)$', 1)},
+            {'place': 2, 'fact': 'tensor parallel', 'effect': 'refused', 'value': tensor_parallel::VARCHAR},
+            {'place': 3, 'fact': 'GPU', 'effect': 'refused', 'value': if(backend = 'cpu', 'CPU', gpu)},
+            {'place': 4, 'fact': 'data parallel', 'effect': 'warned', 'value': n_engines::VARCHAR},
+            {'place': 5, 'fact': 'ranks traced', 'effect': 'warned', 'value': n_ranks::VARCHAR},
+            {'place': 6, 'fact': 'engine', 'effect': 'warned', 'value': engine},
+            {'place': 7, 'fact': 'engine version', 'effect': 'warned', 'value': engine_version},
+            {'place': 8, 'fact': 'CUDA', 'effect': 'warned', 'value': cuda},
+            {'place': 9, 'fact': 'profiler options', 'effect': 'warned', 'value': profiler},
+            {'place': 10, 'fact': 'concurrency', 'effect': 'warned', 'value': concurrency},
+            {'place': 11, 'fact': 'traces', 'effect': 'warned', 'value': if(is_synthetic, 'synthetic', 'recorded')},
+            {'place': 12, 'fact': 'model runner', 'effect': 'noted', 'value': runner},
+            {'place': 13, 'fact': 'speculative decoding', 'effect': 'noted',
+             'value': coalesce(nullif(concat_ws(', K=', speculative_method, num_speculative_tokens), ''), 'off')}
+        ], recursive := true)
+    FROM runs
+    LEFT JOIN traces USING (run)
+    LEFT JOIN loads USING (run)
+    WHERE list_contains($base, runs.run) OR list_contains($other, runs.run)
+),
+
+sides AS (
+    SELECT
+        place, fact, any_value(effect) AS effect,
+        string_agg(DISTINCT value, ' and ' ORDER BY value) FILTER (WHERE is_base) AS base,
+        string_agg(DISTINCT value, ' and ' ORDER BY value) FILTER (WHERE NOT is_base) AS other,
+        count(DISTINCT value) AS n_values,
+        count(value) = count(*) AS is_known
+    FROM facts
+    GROUP BY place, fact
+)
+
+SELECT
+    fact,
+    base,
+    other,
+    CASE WHEN n_values > 1 THEN 'differs' WHEN is_known THEN 'same' ELSE 'unknown' END AS verdict,
+    effect
+FROM sides
+WHERE base IS NOT NULL OR other IS NOT NULL OR effect = 'refused'
+ORDER BY place

@@ -1,0 +1,345 @@
+-- Two runs, or two groups of repeated runs, side by side: which is faster, and how certain that is.
+--
+-- Answers: is the other run faster for each emitted token, by how much, and could it be chance?
+-- Grain: one row per batch size (requests in a step) that both have, in order.
+-- Params:
+--   $base VARCHAR[]: run to compare with, or several: repeats of one setting.
+--   $other VARCHAR[]: run that is compared, or several.
+--   $kind VARCHAR = NULL: one of prefill, decode, mixed, idle, unknown; NULL = the main kind of the base.
+--   $batch INTEGER = NULL: only this batch size; NULL = all that both have.
+--   $dp INTEGER = NULL: only this data-parallel engine; NULL = all.
+-- Columns:
+--   kind VARCHAR: kind of the steps.
+--   batch BIGINT: requests in a step; NULL where some step does not tell: then all steps are compared.
+--   is_main BOOLEAN: true of the batch size with most steps in common, which the other compare reports take.
+--   unit VARCHAR: what is one sample: run where both sides have repeats, else step.
+--   basis VARCHAR: token where both sides tell their tokens, else step: what ratio and verdict are about.
+--   base_steps BIGINT: steps of the base.
+--   other_steps BIGINT: steps of the other.
+--   base_runs BIGINT: runs they are from.
+--   other_runs BIGINT: likewise.
+--   base_block BIGINT: steps that are drawn together (block length); NULL where the unit is the run.
+--   other_block BIGINT: likewise.
+--   base_autocorrelation DOUBLE: of a step with the one before it, by which blocks are as long; NULL without spread.
+--   other_autocorrelation DOUBLE: likewise.
+--   base_step_p50_ns DOUBLE: median step, ranks reduced by the mean, wait_for_work left out.
+--   other_step_p50_ns DOUBLE: likewise.
+--   base_tokens_per_step DOUBLE: tokens emitted per request and step; NULL where nothing tells.
+--   other_tokens_per_step DOUBLE: likewise.
+--   base_token_source VARCHAR: trace, counters or rule, as in breakdown_headline.
+--   other_token_source VARCHAR: likewise.
+--   base_ns_per_token DOUBLE: mean step less wait_for_work / tokens_per_step; NULL like it.
+--   other_ns_per_token DOUBLE: likewise.
+--   base_tokens_per_s DOUBLE: its inverse, per stream.
+--   other_tokens_per_s DOUBLE: likewise.
+--   ratio DOUBLE: time of the other / time of the base, per token, or per step (mean) where that is the basis.
+--   ratio_low DOUBLE: lower end of its 95 % interval; NULL with fewer than 8 steps on a side.
+--   ratio_high DOUBLE: upper end, likewise.
+--   speedup DOUBLE: 1 / ratio.
+--   speedup_low DOUBLE: lower end of its 95 % interval.
+--   speedup_high DOUBLE: upper end.
+--   step_ratio DOUBLE: median step of the other / that of the base.
+--   step_ratio_low DOUBLE: lower end of its 95 % interval.
+--   step_ratio_high DOUBLE: upper end.
+--   other_ns_per_token_low DOUBLE: lower end of the 95 % interval of other_ns_per_token; NULL like it.
+--   other_ns_per_token_high DOUBLE: upper end.
+--   other_tokens_per_s_low DOUBLE: lower end of the 95 % interval of other_tokens_per_s; NULL like it.
+--   other_tokens_per_s_high DOUBLE: upper end.
+--   other_step_p50_ns_low DOUBLE: lower end of the 95 % interval of other_step_p50_ns.
+--   other_step_p50_ns_high DOUBLE: upper end.
+--   verdict VARCHAR: faster or slower where the interval of ratio leaves 1 out; else cannot tell.
+--   base_more BIGINT: units the base would need more of until a ratio like this left 1 out; NULL with a verdict, without
+--     an interval, and where a hundred times as many would not do.
+--   other_more BIGINT: units the other would need more of, likewise.
+--   break_even_tokens_per_step DOUBLE: tokens a step of the other must give to be as fast as the base.
+-- Limits: 2,000 replicates of a moving-block bootstrap, the same for the same steps; docs/compare.md has the rules and how
+--     often the interval holds the truth. Where counters tell the tokens, what acceptance varies by chance is added. With one
+--     run on a side, what differs from run to run is in no interval.
+
+WITH sided AS (
+    SELECT *, list_contains($base, run) AS is_base
+    FROM step_units
+    WHERE (list_contains($base, run) OR list_contains($other, run))
+        AND ($dp IS NULL OR dp = $dp)
+        AND kind = coalesce($kind, (SELECT min_by(main_kind, run) FROM runs WHERE list_contains($base, run)))
+),
+
+-- Where some step does not tell its requests, -1 stands for all.
+batched AS (
+    SELECT * EXCLUDE (n_reqs), CASE WHEN count(n_reqs) OVER () = count(*) OVER () THEN n_reqs ELSE -1 END AS batch
+    FROM sided
+),
+
+common AS (
+    SELECT
+        batch,
+        any_value(kind) AS kind,
+        any_value(kind) = 'decode' AND count(expected_tokens) = count(*) AS has_tokens,
+        least(count(DISTINCT run) FILTER (WHERE is_base), count(DISTINCT run) FILTER (WHERE NOT is_base)) > 1 AS has_repeats,
+        least(count(*) FILTER (WHERE is_base), count(*) FILTER (WHERE NOT is_base)) AS n_least
+    FROM batched
+    WHERE $batch IS NULL OR batch = $batch
+    GROUP BY batch
+    HAVING n_least > 0
+),
+
+-- How far chance puts the mean of a draft's accepted tokens, by the share that each position had.
+acceptance AS (
+    SELECT
+        run,
+        sqrt(greatest(sum((2 * position + 1) * acceptance_rate) - sum(acceptance_rate) ** 2, 0) / max(drafts)) AS deviation
+    FROM spec_decode
+    WHERE position IS NOT NULL
+    GROUP BY run
+),
+
+samples AS (
+    SELECT
+        is_base, batch, run, is_verify, work_ns, n_emitted_tokens, has_tokens,
+        if(has_tokens, expected_tokens / n_streams, 1) AS tokens,
+        if(has_tokens AND is_verify AND n_emitted_tokens IS NULL, coalesce(deviation, 0), 0) AS token_deviation,
+        row_number() OVER (PARTITION BY is_base, batch ORDER BY run, dp, step) AS place,
+        row_number() OVER (PARTITION BY is_base, batch ORDER BY work_ns) AS rank,
+        sign(work_ns - median(work_ns) OVER side) AS above,
+        work_ns - avg(work_ns) OVER side AS from_mean,
+        work_ns - tokens * sum(work_ns) OVER side / sum(tokens) OVER side AS from_rate
+    FROM batched
+    INNER JOIN common USING (batch)
+    LEFT JOIN acceptance USING (run)
+    WINDOW side AS (PARTITION BY is_base, batch)
+),
+
+runs_of_side AS (
+    SELECT is_base, batch, run, sum(token_deviation) AS token_deviation
+    FROM samples
+    GROUP BY is_base, batch, run
+),
+
+-- Lag-1 autocorrelation of the steps, or of what they are off the rate where that is more; corrected for its bias.
+sides AS (
+    SELECT
+        is_base, batch,
+        count(*) AS n,
+        count(DISTINCT run) AS n_runs,
+        sum(work_ns) / sum(tokens) AS ns_per_token,
+        CASE WHEN bool_and(has_tokens) THEN avg(tokens) END AS tokens_per_step,
+        CASE
+            WHEN NOT bool_and(has_tokens) THEN NULL
+            WHEN count(n_emitted_tokens) = count(*) THEN 'trace'
+            WHEN bool_or(is_verify) THEN 'counters'
+            ELSE 'rule'
+        END AS token_source,
+        median(work_ns) AS p50_ns,
+        greatest(
+            sum(from_mean * mean_before) / nullif(sum(from_mean ** 2), 0),
+            sum(from_rate * rate_before) / nullif(sum(from_rate ** 2), 0)
+        ) AS correlation,
+        correlation + (1 + 3 * correlation) / count(*) AS autocorrelation,
+        sum(tokens) AS n_tokens
+    FROM (
+        SELECT *, lag(from_mean) OVER line AS mean_before, lag(from_rate) OVER line AS rate_before
+        FROM samples
+        WINDOW line AS (PARTITION BY is_base, batch ORDER BY place)
+    )
+    GROUP BY is_base, batch
+),
+
+plans AS (
+    SELECT
+        sides.*, has_repeats, rho, block,
+        if(has_repeats, n_runs, n - block + 1) AS n_blocks,
+        if(has_repeats, n_runs, ceil(n / block)::BIGINT) AS n_draws,
+        -- Of the variance, what blocks lose: by centring, and of the correlation that reaches beyond them.
+        if(
+            has_repeats,
+            n_runs / (n_runs - 1),
+            n_draws * block / (n - block) / (1 - 2 * rho * (1 - rho ** block) / (block * (1 - rho ** 2)))
+        ) AS inflation,
+        if(has_repeats, n_runs, n / block) - 1 AS freedom,
+        if(
+            has_repeats,
+            0,
+            (SELECT sqrt(sum(token_deviation ** 2)) FROM runs_of_side
+             WHERE runs_of_side.is_base = sides.is_base AND runs_of_side.batch = sides.batch) / n_tokens
+        ) AS noise
+    FROM sides
+    INNER JOIN common USING (batch)
+    CROSS JOIN LATERAL (SELECT least(greatest(coalesce(autocorrelation, 0), 0), 0.9) AS rho)
+    CROSS JOIN LATERAL (
+        SELECT greatest(1, least(round((sqrt(6) * rho / (1 - rho ** 2)) ** (2 / 3) * n ** (1 / 3)), n // 4))::BIGINT AS block
+    )
+),
+
+blocks AS (
+    SELECT
+        is_base, batch, place AS number, count(*) OVER ahead AS n,
+        sum(work_ns) OVER ahead AS work_ns, sum(tokens) OVER ahead AS tokens, sum(above) OVER ahead AS above
+    FROM samples
+    INNER JOIN plans USING (is_base, batch)
+    WHERE n >= 8 AND NOT has_repeats
+    WINDOW ahead AS (PARTITION BY is_base, batch ORDER BY place ROWS BETWEEN CURRENT ROW AND block - 1 FOLLOWING)
+    UNION ALL
+    SELECT
+        is_base, batch, row_number() OVER (PARTITION BY is_base, batch ORDER BY run), count(*),
+        sum(work_ns), sum(tokens), sum(above)
+    FROM samples
+    INNER JOIN common USING (batch)
+    WHERE has_repeats
+    GROUP BY is_base, batch, run
+),
+
+-- As random as can be and the same each time: hash of one number (that of several numbers is not).
+draws AS (
+    SELECT
+        is_base, batch, replicate, key,
+        least(n_blocks, 1 + floor(n_blocks * (hash(key + draw) / 2.0 ** 64)))::BIGINT AS number
+    FROM plans
+    CROSS JOIN range(2000) AS replicates (replicate)
+    CROSS JOIN LATERAL (SELECT 1000000 * (2000 * is_base::BIGINT + replicate) AS key)
+    CROSS JOIN LATERAL unnest(range(1, n_draws + 1)) AS numbers (draw)
+    WHERE n >= 8 OR has_repeats
+),
+
+means AS (
+    SELECT
+        is_base, batch, replicate,
+        ln(sum(work_ns) / sum(tokens)) AS log_rate,
+        sum(above) / sum(n) AS above,
+        hash(any_value(key)) / 2.0 ** 64 AS chance
+    FROM draws
+    INNER JOIN blocks USING (is_base, batch, number)
+    GROUP BY is_base, batch, replicate
+),
+
+-- A replicate's median is the quantile with as many steps above it as the replicate has above the median of all.
+-- Acceptance varies like a normal variable (Tukey's approximation of its quantile).
+deviations AS (
+    SELECT
+        is_base, batch, replicate, freedom, p50_ns,
+        sqrt(inflation) * (log_rate - avg(log_rate) OVER side) - noise * 4.91 * (chance ** 0.14 - (1 - chance) ** 0.14)
+            AS rate,
+        (n - 1) * least(greatest(0.5 + sqrt(inflation) * (above - avg(above) OVER side) / 2, 0), 1) AS p50_place
+    FROM means
+    INNER JOIN plans USING (is_base, batch)
+    WINDOW side AS (PARTITION BY is_base, batch)
+),
+
+ordered AS (
+    SELECT
+        is_base, batch, work_ns,
+        row_number() OVER line - 1 AS place,
+        lead(work_ns, 1, work_ns) OVER line - work_ns AS to_next
+    FROM samples
+    WINDOW line AS (PARTITION BY is_base, batch ORDER BY work_ns)
+),
+
+replicates AS (
+    SELECT
+        is_base, batch, replicate, freedom, rate,
+        ln((work_ns + (p50_place - place) * to_next) / p50_ns) AS p50
+    FROM deviations
+    INNER JOIN ordered USING (is_base, batch)
+    WHERE ordered.place = floor(p50_place)
+),
+
+spreads AS (
+    SELECT
+        batch,
+        quantile_cont(other.rate - base.rate, [0.025, 0.975]) AS ratio_spread,
+        quantile_cont(other.p50 - base.p50, [0.025, 0.975]) AS step_spread,
+        quantile_cont(other.rate, [0.025, 0.975]) AS rate_spread,
+        quantile_cont(other.p50, [0.025, 0.975]) AS p50_spread,
+        var_pop(base.rate) AS base_variance,
+        var_pop(other.rate) AS other_variance,
+        any_value(base.freedom) AS base_freedom,
+        any_value(other.freedom) AS other_freedom
+    FROM replicates AS base
+    INNER JOIN replicates AS other USING (batch, replicate)
+    WHERE base.is_base AND NOT other.is_base
+    GROUP BY batch
+),
+
+-- A spread is an estimate itself: Student's t instead of 1.96, for a ratio with Welch's degrees of freedom.
+intervals AS (
+    SELECT
+        spreads.*,
+        list_transform(
+            [
+                coalesce(
+                    (base_variance + other_variance) ** 2
+                    / nullif(base_variance ** 2 / base_freedom + other_variance ** 2 / other_freedom, 0),
+                    least(base_freedom, other_freedom)
+                ),
+                other_freedom
+            ],
+            lambda df: CASE
+                WHEN df < 11 THEN [12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228][floor(df)::INTEGER]
+                ELSE 1.96 + 2.37 / df + 2.82 / df ** 2
+            END / 1.96
+        ) AS stretch
+    FROM spreads
+),
+
+figures AS (
+    SELECT
+        base, other, common.*,
+        other.ns_per_token / base.ns_per_token AS ratio,
+        other.p50_ns / base.p50_ns AS step_ratio,
+        list_transform(ratio_spread, lambda x: ratio * exp(x * stretch[1])) AS ends,
+        list_transform(step_spread, lambda x: step_ratio * exp(x * stretch[1])) AS step_ends,
+        list_transform(rate_spread, lambda x: other.ns_per_token * exp(x * stretch[2])) AS rate_ends,
+        list_transform(p50_spread, lambda x: other.p50_ns * exp(x * stretch[2])) AS p50_ends,
+        -- The interval shrinks with the root of the number of units.
+        (ln(ratio / ends[if(ratio > 1, 1, 2)]) / ln(ratio)) ** 2 - 1 AS more
+    FROM common
+    INNER JOIN plans AS base ON base.is_base AND base.batch = common.batch
+    INNER JOIN plans AS other ON NOT other.is_base AND other.batch = common.batch
+    LEFT JOIN intervals ON intervals.batch = common.batch
+)
+
+SELECT
+    kind,
+    nullif(batch, -1) AS batch,
+    batch = first(batch) OVER (ORDER BY n_least DESC, batch) AS is_main,
+    if(has_repeats, 'run', 'step') AS unit,
+    if(has_tokens, 'token', 'step') AS basis,
+    base.n AS base_steps,
+    other.n AS other_steps,
+    base.n_runs AS base_runs,
+    other.n_runs AS other_runs,
+    if(has_repeats, NULL, base.block) AS base_block,
+    if(has_repeats, NULL, other.block) AS other_block,
+    base.autocorrelation AS base_autocorrelation,
+    other.autocorrelation AS other_autocorrelation,
+    base.p50_ns AS base_step_p50_ns,
+    other.p50_ns AS other_step_p50_ns,
+    base.tokens_per_step AS base_tokens_per_step,
+    other.tokens_per_step AS other_tokens_per_step,
+    base.token_source AS base_token_source,
+    other.token_source AS other_token_source,
+    if(has_tokens, base.ns_per_token, NULL) AS base_ns_per_token,
+    if(has_tokens, other.ns_per_token, NULL) AS other_ns_per_token,
+    1e9 / base_ns_per_token AS base_tokens_per_s,
+    1e9 / other_ns_per_token AS other_tokens_per_s,
+    ratio,
+    ends[1] AS ratio_low,
+    ends[2] AS ratio_high,
+    1 / ratio AS speedup,
+    1 / ends[2] AS speedup_low,
+    1 / ends[1] AS speedup_high,
+    step_ratio,
+    step_ends[1] AS step_ratio_low,
+    step_ends[2] AS step_ratio_high,
+    if(has_tokens, rate_ends[1], NULL) AS other_ns_per_token_low,
+    if(has_tokens, rate_ends[2], NULL) AS other_ns_per_token_high,
+    1e9 / other_ns_per_token_high AS other_tokens_per_s_low,
+    1e9 / other_ns_per_token_low AS other_tokens_per_s_high,
+    p50_ends[1] AS other_step_p50_ns_low,
+    p50_ends[2] AS other_step_p50_ns_high,
+    CASE WHEN ends[2] < 1 THEN 'faster' WHEN ends[1] > 1 THEN 'slower' ELSE 'cannot tell' END AS verdict,
+    CASE WHEN verdict = 'cannot tell' AND more < 100 THEN ceil(more * if(has_repeats, base.n_runs, base.n))::BIGINT END
+        AS base_more,
+    CASE WHEN base_more IS NOT NULL THEN ceil(more * if(has_repeats, other.n_runs, other.n))::BIGINT END AS other_more,
+    ratio * other_tokens_per_step AS break_even_tokens_per_step
+FROM figures
+ORDER BY batch
