@@ -156,6 +156,24 @@ def test_a_row_cut_at_the_end_of_the_file_is_told():
     assert len(sheet.bad) == 1
 
 
+FAILED = TAIL.replace("0 OK", "3 FAILED")
+
+
+def test_a_point_whose_results_were_wrong_is_told_not_kept():
+    text = new_text(ROWS.replace("0.67          0 ", "0.67          3 ")).replace(TAIL, FAILED)
+    sheet = points_of_text(text, "")
+    assert times(sheet) == [*EXPECTED[:2], *EXPECTED[3:]]
+    assert sheet.bad == []
+    assert len(sheet.wrong) == 1
+    assert sheet.wrong[0].startswith("14336 7168 bfloat16")
+
+
+def test_a_test_that_failed_without_a_word_where_counts_for_nothing():
+    sheet = points_of_text(new_text(ROWS) + new_text(ROWS).replace(TAIL, FAILED), "")
+    assert times(sheet) == EXPECTED  # of the first, which did not fail
+    assert sheet.wrong == ["# Out of bounds values : 3 FAILED"] * len(EXPECTED)
+
+
 SINGLE = f"{HALF} i_min i_max i_p99 i_cv%"
 PER_ITERATION = (
     BANNER.format(program="all_reduce_perf", graph=0)
@@ -204,6 +222,36 @@ def test_json_without_a_rank_for_each_gpu_counts_those_of_its_process():
 def test_json_that_makes_no_sense_is_told(result):
     sheet = points_of_json(report(results=[result]))
     assert sheet.points == []
+    assert len(sheet.bad) == 1
+
+
+def result_of(**changes):
+    (result,) = report()["results"]
+    return {**result, **changes}
+
+
+FAILURE = {"out_of_bounds": {"count": 3, "okay": "false"}}
+HALF_OF_JSON = {"time": 32.0, "alg_bw": 0.448, "bus_bw": 0.672, "nwrong": 3.0}
+
+
+def test_json_with_wrong_results_is_told_not_kept():
+    result = result_of(in_place=HALF_OF_JSON)
+    sheet = points_of_json(report(results=[result], **FAILURE))
+    assert [p.is_in_place for p in sheet.points] == [False]
+    assert sheet.wrong == [repr(result)]
+
+
+@pytest.mark.parametrize("okay", [False, "false"])
+def test_json_that_failed_without_a_word_where_counts_for_nothing(okay):
+    sheet = points_of_json(report(out_of_bounds={"count": 3, "okay": okay}))
+    assert sheet.points == []
+    assert len(sheet.wrong) == 2
+    assert points_of_json(report(out_of_bounds={"count": 0, "okay": "true"})).wrong == []
+
+
+def test_json_without_a_time_is_told():
+    sheet = points_of_json(report(results=[result_of(in_place={"time": 0.0, "nwrong": 0.0})]))
+    assert [p.is_in_place for p in sheet.points] == [False]
     assert len(sheet.bad) == 1
 
 
@@ -282,10 +330,59 @@ def test_points_that_make_no_sense_are_in_the_ledger(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("number", "n_points"),
+    [("NaN", 1), ("-Infinity", 1), ("inf", 1), ('"nan"', 1), ("32.0", 2)],
+)
+def test_a_figure_that_is_no_number_costs_its_point_alone(tmp_path, number, n_points):
+    folder = tmp_path / "curve"
+    folder.mkdir()
+    text = json.dumps(report()).replace(
+        '"in_place": {"time": 32.0', f'"in_place": {{"time": {number}'
+    )
+    (folder / "report.json").write_text(text)
+    db = ingested(folder)
+    assert db.sql("SELECT count(*) FROM calibrations").fetchall() == [(n_points,)]
+    ledger = [(1, "measured size not understood")] * (2 - n_points)
+    assert db.sql("SELECT skipped, reason FROM ingest_ledger").fetchall() == ledger
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (new_text(""), "no measured size"),
+        (json.dumps(report(results=[])), "no measured size"),
+        (json.dumps({**OWN, "points": []}), "no measured size"),
+        (json.dumps(report(**FAILURE)), "measured size with wrong results"),
+        (json.dumps(report())[:-1], "measured size not understood"),
+        (json.dumps({**OWN, "points": [{**OWN["points"][0], "p50_ns": 0}]}),
+         "measured size not understood"),
+        (json.dumps({**OWN, "points": [{**OWN["points"][0], "p50_ns": float("nan")}]}),
+         "measured size not understood"),
+    ],
+    ids=["text", "json", "own", "wrong", "cut", "no time", "own nan"],
+)  # fmt: skip
+def test_a_file_without_a_point_is_told(tmp_path, text, reason):
+    folder = tmp_path / "curve"
+    folder.mkdir()
+    (folder / "some").write_text(text)
+    (folder / "good.txt").write_text(new_text(ROWS))
+    assert ingested(folder).sql("SELECT reason, is_loss FROM ledger").fetchall() == [(reason, True)]
+
+
+def with_environment(n_bytes):
+    """A report with all variables of the process before its settings, as -J writes it."""
+    head = {"version": 3, "start_time": "2026-01-02 03:04:05", "args": [], "env": ["A" * n_bytes]}
+    return json.dumps(head | report())
+
+
+@pytest.mark.parametrize(
     "text",
-    [new_text(ROWS), OLD, NCCL + new_text(ROWS), json.dumps(OWN), json.dumps(report()),
+    [with_environment(100_000), with_environment(2_000_000),
+     json.dumps({"env": ["A" * 100_000], **report()}),
+     new_text(ROWS), OLD, NCCL + new_text(ROWS), json.dumps(OWN), json.dumps(report()),
      json.dumps(report(padding=["x"] * 400_000))],
-    ids=["new", "old", "nccl first", "own", "json", "long json"],
+    ids=["environment", "long environment", "environment first", "new", "old", "nccl first", "own",
+         "json", "long json"],
 )  # fmt: skip
 def test_calibrations_are_told_by_what_is_in_them(tmp_path, text):
     path = tmp_path / "some"

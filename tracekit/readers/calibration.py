@@ -16,7 +16,7 @@ import duckdb
 from tracekit.errors import RunError
 from tracekit.readers.accounts import note
 from tracekit.readers.folder import InputFile
-from tracekit.readers.kind import load_json, read_text
+from tracekit.readers.kind import load_measured, read_text
 from tracekit.readers.nccl_tests import points_of_json, points_of_text
 from tracekit.readers.rows import insert
 from tracekit.readers.sheet import MAX_BYTES, MAX_TIME_NS, Point, Sheet
@@ -42,14 +42,17 @@ def read_calibrations(
         rows = [{"run": run, "file_id": file_id, **point.row()} for point in sheet.points]
         insert(con, "calibration", rows)
         note(con, run, file_id, "measured size not understood", sheet.bad)
+        note(con, run, file_id, "measured size with wrong results", sheet.wrong)
+        if sheet.is_empty:
+            note(con, run, file_id, "no measured size", [file.shown])
 
 
 def _sheet(file: InputFile) -> Sheet:
     if not read_text(file.path, 64).lstrip().startswith("{"):
         return points_of_text(read_text(file.path, MAX_TEXT_BYTES), file.path.name)
-    said = load_json(file.path, MAX_TEXT_BYTES)
+    said = load_measured(file.path, MAX_TEXT_BYTES)
     if said is None:
-        return Sheet([], ["no whole JSON object"])
+        return Sheet(bad=["no whole JSON object"])
     return _own(said, file.shown) if said.get("tool") == "tracekit" else points_of_json(said)
 
 
@@ -59,7 +62,7 @@ def _own(said: dict[str, Any], shown: str) -> Sheet:
             f"{shown}: format {said.get('format')!r}, this tracekit reads {FORMAT};"
             " upgrade tracekit"
         )
-    sheet = Sheet([], [])
+    sheet = Sheet()
     points = said.get("points")
     for item in points if isinstance(points, list) else []:
         sheet.add(_point(said, item) if isinstance(item, dict) else None, repr(item))
@@ -70,7 +73,7 @@ def _point(said: dict[str, Any], item: dict[str, Any]) -> Point | None:
     category, mode = text(item.get("collective")), text(item.get("mode"))
     size = integer(item.get("bytes"), MAX_BYTES)
     time_ns = integer(item.get("p50_ns"), MAX_TIME_NS)
-    if category is None or mode not in MODES or size is None or time_ns is None:
+    if category is None or mode not in MODES or size is None or not time_ns:
         return None
     return Point(
         tool="tracekit",

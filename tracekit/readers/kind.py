@@ -5,6 +5,7 @@ import json
 import os
 import re
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -50,7 +51,14 @@ _NCCL_TESTS = re.compile(
     r"(?:\[\d+(?:,\d+)?\](?:<std(?:out|err)>)?:? ?)?#?\s*"
     r"(?:nccl-tests version |Collective test starting: |nThread \d+ nGpus \d+ minBytes )"
 )
-_NCCL_TESTS_JSON = re.compile(r'"minimum_bytes"\s*:')
+_NCCL_TESTS_JSON = re.compile(
+    r'"minimum_bytes"\s*:|^\{\s*"version"\s*:\s*\d+\s*,[^{}\[\]]{0,200}"args"\s*:\s*\[\s*"[^"]*_perf"'
+)
+"""Its settings, or how it begins: a long environment stands between the two."""
+
+_INFINITE = re.compile(rb"(?<=[:,\[])\s*-?inf(?=\s*[,}\]])")
+"""What C's printf writes for an infinite number, and nccl-tests with it."""
+
 _LOAD_ROW = re.compile(r'\{(?=.*"start_ns": ?\d)(?=.*"(?:end_ns|first_chunk_ns)": ?(?:\d|null)).')
 """A line of JSON with one request of a load."""
 
@@ -85,8 +93,19 @@ def load_json(path: Path, max_bytes: int | None = None) -> dict[str, Any] | None
     """A small JSON object; None where the file is too big, not JSON or no object."""
     if path.stat().st_size > (max_bytes or MAX_JSON_BYTES):
         return None
+    return _object(path.read_bytes(), _refuse_constant)
+
+
+def load_measured(path: Path, max_bytes: int) -> dict[str, Any] | None:
+    """As `load_json`, with null for NaN and infinite numbers: they are one figure of many."""
+    if path.stat().st_size > max_bytes:
+        return None
+    return _object(_INFINITE.sub(b"null", path.read_bytes()), lambda _: None)
+
+
+def _object(content: bytes, constant: Callable[[str], None]) -> dict[str, Any] | None:
     try:
-        value = json.loads(path.read_bytes(), parse_constant=_refuse_constant)
+        value = json.loads(content, parse_constant=constant)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
@@ -116,12 +135,20 @@ def _is_trace(head: str) -> bool:
 def _kind_of_json(path: Path) -> Kind:
     value = load_json(path)
     if value is None:
-        return _unless_named_trace(path)
+        is_measured = _is_calibration(load_measured(path, MAX_JSON_BYTES) or {})
+        return "calibration" if is_measured else _unless_named_trace(path)
     if path.name == "run.json" or isinstance(value.get("command", value.get("cmd")), list):
         return "run_json"
-    if value.get("tool") == "tracekit" and isinstance(value.get("points"), list):
+    if _is_calibration(value):
         return "calibration"
     return "config" if "model_type" in value or "architectures" in value else "other"
+
+
+def _is_calibration(value: dict[str, Any]) -> bool:
+    if value.get("tool") == "tracekit":
+        return isinstance(value.get("points"), list)
+    config = value.get("config")
+    return isinstance(config, dict) and "minimum_bytes" in config
 
 
 def _unless_named_trace(path: Path) -> Kind:

@@ -48,6 +48,7 @@ _WIDTH = re.compile(r"nThread (\d+) nGpus (\d+) ")
 _RANK = re.compile(r"#?\s*Rank +(\d+)(?: Group +(\d+))? .*? device +\d+ \[[^\]]*\] +(.+)")
 _TIMES = ("time", "cputime")
 _STAMP = re.compile(r"(?:\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d)")
+_SUMMARY = re.compile(r"# Out of bounds values : \S+ (OK|FAILED)")
 _ROUNDING = 0.006
 """Bandwidths are printed with two decimals."""
 
@@ -93,13 +94,18 @@ class _Test:
 
 def points_of_text(content: str, file_name: str) -> Sheet:
     """Points of everything printed; the file's name tells the program where no line does."""
-    sheet = Sheet([], [])
+    sheet = Sheet()
     test = _Test()
     test.read(f"# {file_name}")
+    begin = sheet.place
     for line in _lines(content):
         cells = [cell for cell in line.split() if not _STAMP.fullmatch(cell)]
         if test.heading and cells and _is_of_row(cells[0], test):
             _take(cells, test, sheet)
+        elif summary := _SUMMARY.search(line):
+            if summary[1] == "FAILED":
+                sheet.fail(begin, line)
+            begin = sheet.place
         else:
             test.read(line)
     _drop_pending(test, sheet)
@@ -109,15 +115,22 @@ def points_of_text(content: str, file_name: str) -> Sheet:
 def points_of_json(said: dict[str, Any]) -> Sheet:
     """Points of the object that -J writes; JSON_FILE_VERSION 1 to 3."""
     test = _test_of_json(said)
-    sheet = Sheet([], [])
+    sheet = Sheet()
     results = said.get("results")
     for result in results if isinstance(results, list) else []:
         if not isinstance(result, dict):
             sheet.add(None, repr(result))
             continue
         for half in ("out_of_place", "in_place"):
-            if result.get(half) is not None:
+            if result.get(half) is None:
+                continue
+            if _n_wrong(result[half]):
+                sheet.wrong.append(repr(result))
+            else:
                 sheet.add(_point_of_json(test, result, half), repr(result))
+    verdict = said.get("out_of_bounds")
+    if isinstance(verdict, dict) and verdict.get("okay") in (False, "false"):
+        sheet.fail((0, 0), f"out_of_bounds: {verdict!r}")
     return sheet
 
 
@@ -155,7 +168,10 @@ def _take(cells: list[str], test: _Test, sheet: Sheet) -> None:
         return
     test.pending = []
     for is_in_place, half in _halves(test.heading, joined):
-        sheet.add(_point_of_row(test, half, is_in_place), " ".join(joined))
+        if _number(half.get("#wrong", "")):
+            sheet.wrong.append(" ".join(joined))
+        else:
+            sheet.add(_point_of_row(test, half, is_in_place), " ".join(joined))
 
 
 def _drop_pending(test: _Test, sheet: Sheet) -> None:
@@ -216,7 +232,7 @@ def _point(
     p95_us: float | None = None,
 ) -> Point | None:
     time_ns = integer(round(time_us * 1000), MAX_TIME_NS)
-    if test.category is None or time_ns is None or not 0 < size < MAX_BYTES:
+    if test.category is None or not time_ns or not 0 < size < MAX_BYTES:
         return None
     return Point(
         tool="nccl-tests",
@@ -271,3 +287,8 @@ def _point_of_json(test: _Test, result: dict[str, Any], half: str) -> Point | No
 def _measured(value: object) -> float | None:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return _number(str(value)) if is_number else None
+
+
+def _n_wrong(times: object) -> float:
+    """Elements that were not what they should be; 0 where it was not checked."""
+    return (_measured(times.get("nwrong")) or 0) if isinstance(times, dict) else 0
