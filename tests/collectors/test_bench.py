@@ -10,6 +10,7 @@ import sys
 import time
 import uuid
 from pathlib import Path
+from types import SimpleNamespace
 
 import duckdb
 import pytest
@@ -17,6 +18,7 @@ from capturing import MARKER, left_over
 from scripts import FAKE_TORCH
 
 import tracekit
+from tracekit.cli import bench_page
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = "vllm_cpu_tp2_draft"
@@ -90,6 +92,14 @@ def test_the_bandwidth_of_a_link_is_that_of_the_message_times_its_way(bench):
     algbw = int(row["bytes"]) / int(row["time_ns"])
     assert float(row["algbw_gb_per_s"]) == pytest.approx(algbw, rel=1e-9)
     assert float(row["busbw_gb_per_s"]) == pytest.approx(algbw * 2 * 3 / 4, rel=1e-9)
+
+
+def test_bandwidths_have_three_digits_however_small_they_are():
+    rates = (0.0000912, 0.00431, 7.126, 43.21, 1234.5)
+    rows = [SimpleNamespace(delay_ns=None, busbw_gb_per_s=rate) for rate in rates]
+    shown = [bench_page.COLUMNS[-1][1](row) for row in rows]
+    assert shown == ["9.12e-05", "0.00431", "7.13", "43.2", "1,234"]
+    assert bench_page.COLUMNS[-1][1](SimpleNamespace(delay_ns=5, busbw_gb_per_s=1.0)) == "-"
 
 
 def test_a_delayed_rank_shows_in_the_calls_of_the_burst(bench):

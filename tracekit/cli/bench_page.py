@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 COLUMNS: list[table.Spec] = [
     (table.label("mode"), lambda row: row.mode),
     (table.Column("message"), lambda row: units.size(row.bytes)),
-    (table.Column("calls"), lambda row: f"{row.n:,}"),
+    (table.Column("calls"), lambda row: units.MISSING if row.n is None else f"{row.n:,}"),
     (table.Column("us/call"), lambda row: units.us(row.time_ns)),
     (table.Column("p95"), lambda row: units.us(row.p95_ns)),
     (table.Column("algbw GB/s"), lambda row: _bandwidth(row, row.algbw_gb_per_s)),
@@ -40,17 +40,29 @@ def show(plan: "Plan", found: Mapping[str, Any], db: str | None, form: str) -> N
         rows = curve.records()
         (facts,) = database.report("run_list", run=run).records()
     width = output.page_width()
-    heading, *lines = table.of(rows, COLUMNS, width)
     output.write_lines(
         [
             *_title(plan, facts, width),
-            output.strong(heading),
-            *lines,
+            *curve_lines(rows, width),
             *(line for burst in found["bursts"] for line in _burst(plan, burst, width)),
             *(_delay(plan.delay, found["points"], width) if plan.delay else ()),
             *page.next_commands([(output.to_paste(db, "comms", run), "the recorded calls")]),
         ]
     )
+
+
+def of_run(run: str, rows: list[SimpleNamespace], width: int) -> list[str]:
+    """What a run of nothing but measured times has."""
+    of = {row.n_ranks for row in rows} - {None}
+    n_ranks = [page.counted(max(of), "rank")] if len(of) == 1 else []
+    first, *more = table.flow([table.visible(run), "measured times", *n_ranks], width)
+    return [output.strong(first), *more, *curve_lines(rows, width)]
+
+
+def curve_lines(rows: list[SimpleNamespace], width: int) -> list[str]:
+    """The table of what was measured, of rows of the report `bench_curve`."""
+    heading, *lines = table.of(rows, COLUMNS, width)
+    return [output.strong(heading), *lines]
 
 
 def _title(plan: "Plan", facts: SimpleNamespace, width: int) -> list[str]:
@@ -92,6 +104,4 @@ def _delay(delay: "Delay", points: Sequence[Mapping[str, Any]], width: int) -> l
 
 
 def _bandwidth(row: SimpleNamespace, gb_per_s: float | None) -> str:
-    if gb_per_s is None or row.delay_ns is not None:
-        return units.MISSING
-    return f"{gb_per_s:,.3f}" if gb_per_s < 10 else f"{gb_per_s:,.1f}"
+    return units.gb_per_s(gb_per_s if row.delay_ns is None else None)
