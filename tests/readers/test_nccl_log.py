@@ -252,6 +252,14 @@ def test_a_line_longer_than_nccls_is_counted(read):
     ]
 
 
+def test_many_warnings_take_no_square_of_their_number(read):
+    warning = "gpu1:71:72 [0] a.cc:1 NCCL WARN bad {:05}\n"
+    begun = time.process_time()
+    con = read("".join(map(warning.format, range(30_000))) + warning.format(7)[:-2] + "\n")
+    assert time.process_time() - begun < 15
+    assert len(rows(con, "nccl_note")) == 30_000
+
+
 def test_lines_of_many_processes_in_a_servers_log(read):
     text = "INFO 05-06 07:08:09 [api.py:1] vLLM is using nccl==2.27.5\n" * 3
     text += "".join(f"gpu1:{pid}:{pid} [0] NCCL INFO {WORDS}\n{text}" for pid in range(20, 24))

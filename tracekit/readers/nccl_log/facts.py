@@ -7,7 +7,6 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tracekit.readers.nccl_log.trust import begins
 from tracekit.readers.rows import Value
 
 Row = dict[str, Value]
@@ -38,8 +37,8 @@ def standing(facts: Sequence[Fact], of: Sequence[str], word: str, *, least: int)
     sure = {content_of(fact.row) for fact in facts if not fact.is_doubtful}
     sure |= {content for content, n in said.items() if n >= least}
     firm = [fact.row for fact in facts if content_of(fact.row) in sure]
-    words = _words(firm, of, word)
-    return [row for row in firm if not _is_cut(str(row[word]), words[_of(row, of)])]
+    cut = {key: _cut(words) for key, words in _words(firm, of, word).items()}
+    return [row for row in firm if str(row[word]) not in cut[_of(row, of)]]
 
 
 def content_of(row: Row) -> tuple[Value, ...]:
@@ -58,5 +57,13 @@ def _words(rows: Sequence[Row], of: Sequence[str], word: str) -> dict[object, Co
     return words
 
 
-def _is_cut(word: str, others: Counter[str]) -> bool:
-    return any(begins(word, other) and n >= others[word] for other, n in others.items())
+def _cut(words: Counter[str]) -> set[str]:
+    """Words that a longer one, said as often, begins with: it sorts right behind them."""
+    cut: set[str] = set()
+    heads: list[str] = []
+    for word in sorted(words):
+        while heads and not word.startswith(heads[-1]):
+            heads.pop()
+        cut.update(head for head in heads if words[head] <= words[word])
+        heads.append(word)
+    return cut
