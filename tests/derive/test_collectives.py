@@ -128,6 +128,31 @@ def test_seq_of_the_process_group_outranks_the_order(tmp_path):
     assert doubts(db) == ["kept, unmatched"]
 
 
+def grouped(number, ranks, *seqs):
+    trace = decode(Trace(number), 1_000)
+    for place, seq in enumerate(seqs):
+        trace.run(NCCL, 1_016, 1_100 + 100 * place, 50, **group(seq, ranks, desc="TP"))
+    return trace
+
+
+def test_a_group_of_more_ranks_than_it_says_is_no_proof(tmp_path):
+    db = ingest(tmp_path, *(grouped(number, [0, 1], 4) for number in range(4)))
+    found = matched(db, "rank, match, group_size")
+    assert found == [(rank, "order", 4) for rank in range(4)]
+    assert doubts(db) == ["kept, matched by order"]
+
+
+def test_a_seq_that_repeats_is_no_proof(tmp_path):
+    db = ingest(tmp_path, *(grouped(number, [0, 1], 4, 4, 5) for number in (0, 1)))
+    found = matched(db, "seq, rank, match")
+    assert found == [
+        *[(4, rank, "order") for _ in range(2) for rank in (0, 1)],
+        (5, 0, "exact"),
+        (5, 1, "exact"),
+    ]
+    assert doubts(db) == ["kept, matched by order"]
+
+
 def test_two_groups_of_one_description_are_two_communicators(tmp_path):
     def rank(number):
         ranks = [0, 1] if number < 2 else [2, 3]

@@ -7,6 +7,7 @@
 --
 -- stretch    calls that one step and phase of a communicator hold; of no step, those between two steps
 -- place      of a call in its stretch on its rank, from 1
+-- is_contradicted  more ranks have traces of a process group than its events say it has
 -- node       a rank of an engine as one number
 -- tolerance  what two times may lie apart and be the same: 2 us, or the resolution of the file
 --
@@ -55,14 +56,15 @@ SELECT
         WHEN 'stages' THEN n_engine // n_stage
         ELSE n_stage
     END AS n_ranks,
-    count(DISTINCT host) OVER in_comm > 1 AS is_over_hosts
+    count(DISTINCT host) OVER in_comm > 1 AS is_over_hosts,
+    coalesce(min(group_size) OVER in_comm < count(DISTINCT file_id) OVER in_comm, false) AS is_contradicted
 FROM scoped
 WINDOW in_comm AS (PARTITION BY stage, comm, scope);
 
 CREATE TEMP TABLE called AS
 WITH labelled AS (
     SELECT
-        id, file_id, label, start_ns, comm_id, phase,
+        id, file_id, label, start_ns, comm_id, phase, collective_call.category, seq,
         CASE WHEN scope.kind != 'engines' THEN step END AS common_step
     FROM collective_call
     JOIN communicator USING (file_id, label)
@@ -80,12 +82,14 @@ stretched AS (
 counted AS (
     SELECT
         id, common_step, stretch,
-        row_number() OVER (PARTITION BY stretch, file_id ORDER BY start_ns, id) AS place
+        row_number() OVER (PARTITION BY stretch, file_id ORDER BY start_ns, id) AS place,
+        seq IS NOT NULL AND count(*) OVER (PARTITION BY comm_id, category, seq, file_id) > 1 AS is_repeated
     FROM stretched
 )
 SELECT
-    call.* EXCLUDE (label, pg_name, pg_desc, pg_ranks), common_step, stretch, place,
-    dp, rank, node, tolerance_ns, comm_id, comm, n_ranks, is_over_hosts
+    call.* EXCLUDE (label, pg_name, pg_desc, pg_ranks, group_size), common_step, stretch, place,
+    dp, rank, node, tolerance_ns, comm_id, comm, n_ranks, is_over_hosts, is_contradicted,
+    CASE WHEN NOT is_contradicted THEN call.group_size END AS group_size, is_repeated
 FROM counted
 JOIN collective_call AS call USING (id)
 JOIN communicator USING (file_id, label);

@@ -82,7 +82,7 @@ SELECT
     CASE WHEN numbered.match != 'none' AND is_timed THEN last_ns - from_ns END AS wait_ns,
     CASE WHEN numbered.match != 'none' THEN transfer_ns END AS transfer_ns,
     numbered.match::collective_match AS match, coalesce(is_aligned, false) AS is_aligned,
-    is_timed, call.comm_id, n_ranks, from_ns, until_ns
+    is_timed, is_contradicted, is_repeated, call.comm_id, n_ranks, from_ns, until_ns
 FROM timed AS call
 JOIN paired_call USING (id)
 JOIN numbered USING (pair)

@@ -49,10 +49,12 @@ best AS (
     ORDER BY collective, source
 ),
 grouped AS (
-    SELECT collective, any_value(group_size) AS group_size
+    SELECT collective, any_value(told.group_size) AS group_size
     FROM told
-    WHERE group_size IS NOT NULL
-    GROUP BY ALL
+    JOIN (SELECT collective, count(*) AS n FROM carried GROUP BY collective) USING (collective)
+    -- Fewer than have it in their traces cannot be.
+    WHERE told.group_size >= n
+    GROUP BY collective
 )
 SELECT
     carried.*, coalesce(best.element, named.element) AS element, bytes,

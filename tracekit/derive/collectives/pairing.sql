@@ -1,7 +1,8 @@
 -- Calls paired over ranks by what the traces say, without their times.
 --
 -- By the Seq of their process group where they have it; else k-th to k-th within a stretch, among ranks that
--- have the same implementations in the same order. Stretches of no step have nothing that holds them together
+-- have the same implementations in the same order. A Seq that repeats, and a group that has more ranks than
+-- it says, are no proof: what they pair is `order`. Stretches of no step have nothing that holds them together
 -- over hosts.
 --
 -- key     what the calls of one collective have in common on all its ranks
@@ -17,12 +18,14 @@ WITH told AS (
     GROUP BY ALL
 )
 SELECT
-    id, n_ranks, 'exact' AS match,
+    id, n_ranks,
+    CASE WHEN bool_or(is_repeated OR is_contradicted) OVER numbered THEN 'order' ELSE 'exact' END AS match,
     hash(comm_id, category, seq, row_number() OVER (
         PARTITION BY comm_id, category, seq, file_id ORDER BY start_ns, id
     )) AS key
 FROM called
 WHERE seq IS NOT NULL AND n_ranks > 1
+WINDOW numbered AS (PARTITION BY comm_id, category, seq)
 UNION ALL
 SELECT id, n_ranks, 'order', hash(stretch, place, n, spelling)
 FROM called
