@@ -166,11 +166,12 @@ def _samples(main: SimpleNamespace) -> str:
 
 
 def _chance(main: SimpleNamespace) -> str:
-    if "counters" not in (main.base_token_source, main.other_token_source):
+    is_counted = "counters" in (main.base_token_source, main.other_token_source)
+    if not is_counted or main.ratio_low is None:
         return ""
     return (
-        "Tokens are from the counters around the window: intervals hold what chance does to step "
-        "times and to acceptance."
+        "Tokens are those that the server counted around the window: intervals hold what chance "
+        "does to step times and to acceptance."
     )
 
 
