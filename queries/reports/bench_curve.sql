@@ -7,6 +7,7 @@
 -- Columns:
 --   mode VARCHAR: eager, graph (CUDA graph), or burst (a recorded step's sequence).
 --   category VARCHAR: all_reduce, ...
+--   n_ranks INTEGER: ranks that took part; NULL where unknown.
 --   dtype VARCHAR: element type.
 --   bytes BIGINT: size of the message.
 --   n INTEGER: calls measured; NULL where unknown.
@@ -21,6 +22,7 @@
 SELECT
     mode,
     category,
+    n_ranks,
     dtype,
     bytes,
     n,

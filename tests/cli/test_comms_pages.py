@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 from database import add, add_call, us, write_database
 from rich.cells import cell_len
+from samples import baseline, eagle3
 
 from tracekit.cli import comms_page
 
@@ -124,6 +125,60 @@ def test_wrong_words_are_refused(call):
     assert "no such run" in call("comms", "baseline", "--calibration", "x", exit_code=1).stderr
     assert "no category" in call("comms", "baseline", "--category", "x", exit_code=1).stderr
     assert "no rank 7" in call("comms", "baseline", "--rank", "7", exit_code=1).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--topology", "--ranks"), "--ranks and --topology are pages of their own: give one"),
+        (("--ranks", "--issues"), "--ranks and --issues are pages of their own: give one"),
+        (("--ranks", "--calibration", "baseline"), "leave out --calibration"),
+    ],
+    ids=str,
+)
+def test_one_page_at_a_time(call, words, said):
+    assert said in call("comms", "baseline", *words, exit_code=2).stderr
+
+
+def curve(con, run):
+    """What nccl-tests leaves: no count of calls, no 95th percentile."""
+    add(con, "run", run)
+    add(con, "file", run, file_id=0, kind="calibration")
+    add(con, "calibration", run, n_ranks=8, dtype="float", bytes=16_384, time_ns=us(20))
+
+
+def one_rank(con, run):
+    """A trace of one rank alone."""
+    add(con, "run", run)
+    add(con, "file", run, file_id=0, rank=0)
+    add(con, "step", run, rank=0, step=0, kind="decode", dur_ns=us(100), busy_ns=us(90))
+    add_call(con, run, 0, (0,), (50,), step=0, match="none", transfer_ns=None, wait_ns=None)
+
+
+@pytest.fixture
+def measured(tmp_path):
+    return write_database(tmp_path / "measured.duckdb", baseline, eagle3, curve, one_rank)
+
+
+def test_a_curve_that_does_not_apply_is_an_error(call, measured):
+    words = ("comms", "baseline", "--calibration")
+    failed = call(*words, "curve", database=measured, exit_code=1).stderr
+    assert "curve: no calibration of 2 ranks; it has 8: measure one with" in failed
+    failed = call(*words, "eagle3", database=measured, exit_code=1).stderr
+    assert "eagle3: no calibration; measure one with tracekit bench allreduce" in failed
+
+
+def test_a_run_of_measured_times_shows_them(call, measured):
+    title, heading, row = call("comms", "curve", database=measured).stdout.splitlines()
+    assert title.split() == ["curve", "measured", "times", "8", "ranks"]
+    assert heading.split()[:2] == ["mode", "message"]
+    assert row.split()[:4] == ["eager", "16", "KiB", "20.0"]
+
+
+def test_one_rank_is_not_asked_who_waits(call, measured):
+    page = call("comms", "one_rank", database=measured).stdout
+    assert "--issues" in page
+    assert "--ranks" not in page
 
 
 def late_host(con, run):

@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tracekit.cli import choice, comms_page, comms_ranks, options, output, page
+from tracekit.cli import bench_page, choice, comms_page, comms_ranks, options, output, page
 from tracekit.cli.headline import headline, profiling, stalls
+from tracekit.cli.table import visible
+from tracekit.errors import QueryError
 
 if TYPE_CHECKING:
     from tracekit.database import Database, Result
@@ -24,9 +26,9 @@ NOTHING = {
 
 @click.command("comms")
 @options.run_name()
-@click.option("--ranks", "view", flag_value="ranks", help="Who waits for whom, and why.")
-@click.option("--topology", "view", flag_value="topology", help="How the GPUs talk (NCCL's log).")
-@click.option("--issues", "view", flag_value="issues", help="What is doubtful or not known.")
+@click.option("--ranks", is_flag=True, help="Who waits for whom, and why.")
+@click.option("--topology", is_flag=True, help="How the GPUs talk (NCCL's log).")
+@click.option("--issues", is_flag=True, help="What is doubtful or not known.")
 @options.kind()
 @options.phase()
 @click.option("--category", metavar="NAME", help="Only this category: all_reduce, ...")
@@ -38,7 +40,9 @@ NOTHING = {
 @options.output_format()
 def command(
     run: str | None,
-    view: str | None,
+    ranks: bool,
+    topology: bool,
+    issues: bool,
     kind: str | None,
     phase: str | None,
     category: str | None,
@@ -55,8 +59,11 @@ def command(
     """
     from tracekit.database import reading
 
+    view = _view(ranks=ranks, topology=topology, issues=issues)
     if view and rank is not None:
         raise click.UsageError(f"--{view} is about all ranks: leave out --rank")
+    if view and calibration is not None:
+        raise click.UsageError(f"--{view} compares with no curve: leave out --calibration")
     with reading(db) as database:
         chosen = database.run_name(run)
         choice.check_steps(database, chosen, dp=dp, rank=rank)
@@ -65,11 +72,38 @@ def command(
         calls = {**steps, "phase": phase, "category": category}
         if calibration is not None:
             calibration = database.run_name(calibration)
+            _check_curve(database, calibration, calls)
         found = _found(database, view, calls, rank, calibration)
         if form != "table":
             output.write_data(found, form)
         else:
             _write_page(database, view, found.records(), calls, show_all, db)
+
+
+def _view(**asked: bool) -> str | None:
+    views = [name for name, is_asked in asked.items() if is_asked]
+    if len(views) > 1:
+        raise click.UsageError(f"--{' and --'.join(views)} are pages of their own: give one")
+    return views[0] if views else None
+
+
+def _check_curve(
+    database: "Database", calibration: str, calls: dict[str, str | int | None]
+) -> None:
+    """Passes where the curve is of as many ranks as some of the calls, or one does not tell."""
+    curve = database.report("bench_curve", run=calibration).records()
+    if not curve:
+        raise QueryError(
+            f"{visible(calibration)}: no calibration; measure one with tracekit bench allreduce"
+        )
+    measured = {point.n_ranks for point in curve}
+    sizes = {row.group_size for row in database.report("comms", **calls).records()}
+    if sizes and None not in measured | sizes and not measured & sizes:
+        wanted, there = choice.spans(sizes), choice.spans(measured)
+        raise QueryError(
+            f"{visible(calibration)}: no calibration of {wanted} ranks; it has {there}: "
+            f"measure one with tracekit bench allreduce --ranks {max(sizes)}"
+        )
 
 
 def _found(
@@ -94,15 +128,19 @@ def _write_page(
     db: str | None,
 ) -> None:
     (run,) = database.report("run_list", run=calls["run"]).records()
+    width = output.page_width()
+    curve = database.report("bench_curve", run=run.run).records()
+    if view is None and curve and not run.n_ranks:
+        output.write_lines(bench_page.of_run(run.run, curve, width))
+        return
     if not rows and view != "issues":
         output.note(f"{run.run}: {NOTHING[view]}")
         return
-    width = output.page_width()
     output.write_lines(
         [
             *page.title(run, run.n_ranks, width),
             *_body(database, view, rows, run, calls, show_all, width),
-            *page.next_commands(_next(database, view, run.run, db)),
+            *page.next_commands(_next(database, view, run, db)),
         ]
     )
 
@@ -156,18 +194,18 @@ def _issues(
 
 
 def _next(
-    database: "Database", view: str | None, run: str, db: str | None
+    database: "Database", view: str | None, run: SimpleNamespace, db: str | None
 ) -> list[tuple[str, str]]:
-    has_log = bool(database.report("comm_topology", run=run).fetchall())
-    n_issues = len(database.report("comm_issues", run=run).fetchall())
+    has_log = bool(database.report("comm_topology", run=run.run).fetchall())
+    n_issues = len(database.report("comm_issues", run=run.run).fetchall())
     looks = [
         (None, (), "transfer and waiting, by message size"),
-        ("ranks", ("--ranks",), "who waits for whom"),
+        *([("ranks", ("--ranks",), "who waits for whom")] if run.n_ranks > 1 else []),
         *([("topology", ("--topology",), "how the GPUs talk")] if has_log else []),
         *([("issues", ("--issues",), f"what is doubtful: {n_issues}")] if n_issues else []),
     ]
     return [
-        (output.to_paste(db, "comms", run, *words), shows)
+        (output.to_paste(db, "comms", run.run, *words), shows)
         for name, words, shows in looks
         if name != view
     ]
