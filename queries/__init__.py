@@ -22,6 +22,7 @@ VIEW_ORDER = (
     "collectives",
     "collective_calls",
     "windows",
+    "decode_costs",
     "gpu_samples",
     "calibrations",
     "ingest_ledger",

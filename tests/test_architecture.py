@@ -18,7 +18,7 @@ PARTS = {
     " readers derive draft_check __version__",
     "collectors": "collectors",
     "queries": "queries",
-    "api": "api database open ingest",
+    "api": "api database open ingest whatif",
     "cli": "cli __main__",
     "report": "report",
     "app": "app",

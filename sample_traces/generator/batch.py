@@ -79,6 +79,7 @@ class Acceptance:
     """Which drafts the target accepts: survival by position, evenly spread over the steps."""
 
     num_tokens: int
+    survival: tuple[float, ...] = SURVIVAL
     drafts: int = 0
     draft_tokens: int = 0
     accepted: list[int] = field(default_factory=list)
@@ -91,7 +92,7 @@ class Acceptance:
         """Check one draft of each length."""
         for length in lengths:
             self._phase = (self._phase + 0.6180339887498949) % 1.0
-            n = sum(self._phase < survival for survival in SURVIVAL[:length])
+            n = sum(self._phase < survival for survival in self.survival[:length])
             self.drafts += 1
             self.draft_tokens += length
             for position in range(n):

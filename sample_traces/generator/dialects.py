@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from generator import collective_dialects as together
 from generator import other_dialects as other
+from generator import speculation_dialects as speculation
 from generator import vllm_dialects as vllm
 from generator.profiling import Size
 from generator.run import Run
@@ -56,5 +57,15 @@ DIALECTS: dict[str, Callable[[Size], Run]] = {
         together.bytes_from_model,
         together.nccl_log_graphs,
         together.nccl_log_no_annotation,
+        speculation.pair_baseline,
+        speculation.pair_eagle3_k1,
+        speculation.pair_eagle3_k2,
+        speculation.pair_eagle3_k3,
+        speculation.pair_eagle3_k4,
+        speculation.pair_eagle3_k5,
+        speculation.losing_baseline,
+        speculation.losing_eagle3,
+        speculation.bound_baseline,
+        speculation.bound_eagle3,
     )
 }

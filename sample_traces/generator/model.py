@@ -8,6 +8,7 @@ from generator.kernels import AUX, Work, work
 from generator.nccl_tuning import choice
 
 HIDDEN, VOCABULARY, ELEMENT_BYTES = 7168, 163_840, 2
+EXPERTS, ACTIVE = 384, 8
 CUSTOM_MAX_BYTES = 256 << 10
 
 
@@ -15,7 +16,9 @@ CUSTOM_MAX_BYTES = 256 << 10
 class Model:
     """What changes the kernels of a pass: depth, AllReduce, Marlin's generation.
 
-    `big_reduce` is the AllReduce of messages that vLLM's custom one is too small for.
+    `big_reduce` is the AllReduce of messages that vLLM's custom one is too small for. What each
+    further token adds: `reduce_growth` to an AllReduce, `growth` to attention and the GEMMs around
+    it. `reading` is the part of Marlin's time for one token that is reading its experts.
     """
 
     layers: int = 3
@@ -25,13 +28,16 @@ class Model:
     has_fused_embedding: bool = True
     big_reduce: str = ""
     args: str = ""
+    reduce_growth: float = 0.002
+    growth: float = 0.02
+    reading: float = 0.45
 
     def reduce(self, tokens: int) -> Work:
         """One AllReduce of `tokens` hidden states."""
         nbytes = tokens * HIDDEN * ELEMENT_BYTES
         is_big = self.big_reduce and nbytes > CUSTOM_MAX_BYTES
         key = self.big_reduce if is_big else self.all_reduce
-        us = self.transfer_us * (1 + 0.002 * (tokens - 1))
+        us = self.transfer_us * (1 + self.reduce_growth * (tokens - 1))
         grid = choice("all_reduce", nbytes).channels if self.is_pynccl else 0
         return work(key, us, nbytes=nbytes, args=self.args, grid=grid)
 
@@ -50,9 +56,10 @@ class Model:
 BIG_TILES = ("moe_w13_big", "moe_w2_big")
 
 
-def _moe_factor(tokens: int) -> float:
+def _moe_factor(model: Model, tokens: int) -> float:
     """Marlin time over that of one token: experts touched grow almost linearly at first."""
-    return min(384 * (1 - (1 - 8 / 384) ** tokens) / 8, 14.0) * 0.45 + 0.55
+    touched = EXPERTS * (1 - (1 - ACTIVE / EXPERTS) ** tokens)
+    return min(touched / ACTIVE, 14.0) * model.reading + (1 - model.reading)
 
 
 def target_pass(model: Model, tokens: int, is_prefill: bool = False) -> list[Work]:
@@ -79,7 +86,7 @@ def _layer(model: Model, layer: int, tokens: int, is_prefill: bool) -> list[Work
 
 def mla_attention(model: Model, tokens: int, is_prefill: bool = False) -> list[Work]:
     """Projections, latent attention and output projection with its AllReduce."""
-    f = 1 + 0.02 * (tokens - 1)
+    f = 1 + model.growth * (tokens - 1)
     big = "gemm_big" if is_prefill else ""
     return [
         work(big or "fused_a", 5.6 * f, early=True),
@@ -105,7 +112,7 @@ def _dense(model: Model, tokens: int) -> list[Work]:
 
 
 def _moe(model: Model, tokens: int) -> list[Work]:
-    f = _moe_factor(tokens)
+    f = _moe_factor(model, tokens)
     w13, w2 = model.moe if tokens <= 64 else BIG_TILES
     return [
         work("router", 3.0),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from generator.batch import Acceptance
-from generator.model import HIDDEN, VOCABULARY
+from generator.model import ACTIVE, EXPERTS, HIDDEN, VOCABULARY
 from generator.nccl_log import NcclLog
 from generator.rank import Rank, Row
 
@@ -18,10 +18,12 @@ CONFIG: dict[str, object] = {
         "hidden_size": HIDDEN,
         "num_hidden_layers": 61,
         "vocab_size": VOCABULARY,
+        "n_routed_experts": EXPERTS,
+        "num_experts_per_tok": ACTIVE,
         "torch_dtype": "bfloat16",
     },
 }
-"""The model's config.json, as far as message sizes need it."""
+"""The model's config.json, as far as message sizes and experts need it."""
 
 DRAFT_CONFIG: dict[str, object] = {
     "architectures": ["LlamaForCausalLMEagle3"],

@@ -153,3 +153,30 @@ def is_complete(rank: Rank, number: int, step: Step) -> bool:
     ends = [r.start_ns + r.dur_ns for r in rank.rows if r.step == number]
     end = max([step.host_end_ns, *ends])
     return rank.window_start <= step.host_start_ns and end <= rank.window_end
+
+
+def decode_mean(truths: list[tuple[Rank, Figures]]) -> tuple[int, ...] | None:
+    """Number of decode steps that are whole on all ranks, and means over steps and ranks.
+
+    Step without waiting for work, idle, busy in forward or verify, in draft, in sample; None
+    without such a step.
+    """
+    whole = [n for n, step in truths[0][0].steps.items() if step.kind == "decode"]
+    whole = [n for n in whole if all(_is_whole(rank, truth, n) for rank, truth in truths)]
+    if not whole:
+        return None
+    each = [_times(truth, n) for n in whole for _, truth in truths]
+    return len(whole), *(round(sum(times) / len(each)) for times in zip(*each, strict=True))
+
+
+def _is_whole(rank: Rank, truth: Figures, number: int) -> bool:
+    step = rank.steps.get(number)
+    return number in truth.windows and step is not None and is_complete(rank, number, step)
+
+
+def _times(truth: Figures, number: int) -> tuple[int, ...]:
+    window = truth.windows[number]
+    dur = window.end_ns - window.start_ns - window.wait_ns
+    busy = {phase: tally.busy_ns for (n, phase), tally in truth.phases.items() if n == number}
+    target = busy.get("forward", 0) + busy.get("verify", 0)
+    return dur, dur - window.busy_ns, target, busy.get("draft", 0), busy.get("sample", 0)

@@ -11,7 +11,7 @@ from generator.collectives import Collective, Part, collectives
 from generator.nccl_tuning import choice
 from generator.rank import Rank
 from generator.run import Run
-from generator.truth import Figures, figures, is_complete
+from generator.truth import Figures, decode_mean, figures, is_complete
 
 Cell = int | str | bool | None
 
@@ -31,6 +31,9 @@ def write_truth(run: Run, folder: Path) -> None:
         _csv(folder / "stragglers.csv", "step rank side", run.stragglers)
     if run.acceptance and run.engine == "vllm":
         _csv(folder / "spec.csv", SPEC_COLUMNS, _spec(run.acceptance))
+    decode = decode_mean(truths)
+    if decode:
+        _csv(folder / "decode.csv", DECODE_COLUMNS, [decode])
 
 
 ACTIVITY_COLUMNS = (
@@ -47,6 +50,7 @@ COLLECTIVE_COLUMNS = (
     "bytes_source start_ns dur_ns wait_ns transfer_ns is_last match algorithm protocol channels "
     "model_ns"
 )
+DECODE_COLUMNS = "n_steps step_ns idle_ns pass_ns draft_ns sample_ns"
 SPEC_COLUMNS = "position drafts draft_tokens accepted"
 
 

@@ -30,7 +30,7 @@ class V1Runner:
 
     def __init__(self, machine: Machine, options: V1Options) -> None:
         self.m, self.o = machine, options
-        self.acceptance = Acceptance(options.num_tokens)
+        self.acceptance = Acceptance(options.num_tokens, options.survival)
         self._ready = [0, 0]
         self._pass: dict[tuple[int, bool], list[Work]] = {}
 

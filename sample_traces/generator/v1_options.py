@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from generator.batch import SURVIVAL
 from generator.model import Model
 from generator.stragglers import Straggler
 
@@ -26,6 +27,7 @@ class V1Options:
     graphs: str = "full"
     method: str = "none"
     num_tokens: int = 3
+    survival: tuple[float, ...] = SURVIVAL
     has_prepare_kernels: bool = True
     is_async: bool = True
     has_plugin: bool = False

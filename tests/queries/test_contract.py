@@ -13,7 +13,12 @@ from tracekit.cli import main
 
 QUERIES = queries.catalog()
 REPORTS = [query for query in QUERIES if query.kind == "report"]
-ARGUMENTS = {"name": "Marlin", "base": "baseline", "other": "eagle3"}
+ARGUMENTS = {
+    "name": "Marlin",
+    "base": "baseline",
+    "other": "eagle3",
+    "inputs": '[{"input": "baseline_ns", "value": 12e6}, {"input": "verify_ns", "value": 11e6}]',
+}
 
 
 def arguments(query, run):

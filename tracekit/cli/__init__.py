@@ -23,6 +23,7 @@ from tracekit.cli import (
     spec,
     sql,
     steps,
+    whatif,
 )
 from tracekit.errors import TracekitError, is_interrupt
 
@@ -39,6 +40,7 @@ VERBS = (
     comms,
     spec,
     compare,
+    whatif,
     report,
     check_draft,
     bench,

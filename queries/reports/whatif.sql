@@ -1,0 +1,423 @@
+-- What other drafts or another load would give: time per token and speed-up by drafted tokens K and concurrency.
+--
+-- Answers: does speculation pay, with how many drafted tokens, at which concurrency, and from which acceptance on?
+-- Grain: one row per (concurrency, K); K = 0 is the step without drafts.
+-- Params:
+--   $inputs VARCHAR: rows of the report whatif_inputs as a JSON list of objects.
+--   $ks VARCHAR = '1,2,3,4,5,6,7,8': drafted tokens of each request and step.
+--   $concurrencies VARCHAR = '1,4,16,64': requests in a step; the run's own is added.
+-- Columns:
+--   concurrency INTEGER: requests in a step.
+--   k INTEGER: drafted tokens of each request and step.
+--   is_own BOOLEAN: true at the concurrency of the run.
+--   is_best BOOLEAN: true for the K with the least time per token at this concurrency.
+--   tokens_per_step DOUBLE: tokens a stream gets of a step: 1 + sum of the acceptance by position.
+--   tokens_error DOUBLE: half of its range.
+--   tokens_kind VARCHAR: measured, modelled, assumed or given; NULL for K = 0.
+--   verify_ns DOUBLE: target's pass, for K = 0 forward; NULL where only the baseline is given.
+--   verify_kind VARCHAR: measured, modelled or given; NULL like it.
+--   gemm_ns DOUBLE: of it, dense GEMMs; NULL where the pass is given, as in the four that follow.
+--   moe_gemm_ns DOUBLE: of it, GEMMs of experts.
+--   all_reduce_ns DOUBLE: of it, all-reduces.
+--   attention_ns DOUBLE: of it, attention.
+--   rest_ns DOUBLE: of it, the rest; less what overlaps.
+--   draft_ns DOUBLE: drafting; 0 for K = 0.
+--   draft_kind VARCHAR: measured, modelled, assumed or given; NULL for K = 0.
+--   sample_ns DOUBLE: sampling and rejection, as measured.
+--   other_ns DOUBLE: other phases, as measured.
+--   idle_ns DOUBLE: host and launches, as measured.
+--   outside_ns DOUBLE: sample, other and idle together.
+--   step_ns DOUBLE: sum of verify, draft and outside.
+--   step_error_ns DOUBLE: half of its range.
+--   ns_per_token DOUBLE: step_ns / tokens_per_step: what a stream waits for a token.
+--   base_ns_per_token DOUBLE: the same without drafts at this concurrency.
+--   ns_per_token_low DOUBLE: lower end of its range.
+--   ns_per_token_high DOUBLE: upper end.
+--   tokens_per_s DOUBLE: of all streams.
+--   speedup DOUBLE: time per token without drafts at this concurrency / with them.
+--   speedup_low DOUBLE: lower end of its range.
+--   speedup_high DOUBLE: upper end.
+--   break_even_acceptance DOUBLE: rate of acceptance at each position, given the one before, at which speedup is 1; 0 where
+--     drafts cost nothing; NULL where they cannot pay.
+-- Limits: the range holds 95 % of the error of mean steps and counted drafts, and half of all that the model adds to what
+--     was measured. Attention and the rest do not grow with concurrency unless two runs show how. Rules in docs/whatif.md.
+
+WITH RECURSIVE inputs AS (
+    SELECT unnest(from_json($inputs::JSON, '[{
+        "subject": "VARCHAR", "input": "VARCHAR", "place": "DOUBLE", "value": "DOUBLE", "error": "DOUBLE", "kind": "VARCHAR"
+    }]'), recursive := true)
+),
+
+constants AS (
+    -- Tokens from which a dense GEMM is bound by arithmetic; what a modelled part may be wrong by; the most
+    -- that real all-reduces exceed a curve of them (docs/whatif.md).
+    SELECT 256 AS compute_tokens, 0.5 AS doubt, 4 AS most_of_curve
+),
+
+model AS (
+    SELECT
+        max(value) FILTER (WHERE input = 'experts') AS experts,
+        max(value) FILTER (WHERE input = 'active_experts') AS active_experts,
+        max(value) FILTER (WHERE input = 'message_bytes') AS message_bytes,
+        max(value) FILTER (WHERE input = 'all_reduces') AS all_reduces,
+        max(value) FILTER (WHERE input = 'baseline_ns') AS given_baseline_ns,
+        max(value) FILTER (WHERE input = 'verify_ns') AS given_verify_ns,
+        max(value) FILTER (WHERE input = 'tokens_per_step') AS given_tokens,
+        max(value) FILTER (WHERE input = 'accepted_per_draft') AS accepted_per_draft,
+        max(value) FILTER (WHERE input = 'acceptance_beyond') AS rate_beyond,
+        max(kind) FILTER (WHERE input = 'acceptance_beyond') AS beyond_kind,
+        max(value) FILTER (WHERE input = 'drafts') AS drafts,
+        max(place) FILTER (WHERE input = 'acceptance') AS positions,
+        arg_max(value, place) FILTER (WHERE input = 'acceptance') AS last_acceptance,
+        max(kind) FILTER (WHERE input = 'acceptance') AS acceptance_kind,
+        coalesce(max(value) FILTER (WHERE input = 'draft_step_ns'), 0) AS draft_step_ns,
+        coalesce(max(value) FILTER (WHERE input = 'draft_token_ns'), 0) AS draft_token_ns,
+        coalesce(max(value) FILTER (WHERE input = 'draft_fraction'), 0) AS draft_fraction,
+        coalesce(max(value) FILTER (WHERE input = 'draft_all_reduces'), 0)
+        * coalesce(max(value) FILTER (WHERE input = 'draft_all_reduce_ns'), 0) AS draft_calls_ns,
+        coalesce(
+            max(kind) FILTER (WHERE input = 'draft_fraction'), max(kind) FILTER (WHERE input = 'draft_step_ns')
+        ) AS draft_kind
+    FROM inputs
+),
+
+anchors AS (
+    SELECT
+        subject,
+        max(value) FILTER (WHERE input = 'requests') AS requests,
+        max(value) FILTER (WHERE input = 'drafted') AS drafted,
+        max(value) FILTER (WHERE input = 'tokens') AS tokens,
+        max(value) FILTER (WHERE input = 'step_ns') AS step_ns,
+        max(coalesce(error, 0)) FILTER (WHERE input = 'step_ns') AS step_error_ns,
+        coalesce(max(value) FILTER (WHERE input = 'waiting_ns'), 0) AS waiting_ns,
+        max(value) FILTER (WHERE input = 'draft_ns') AS draft_ns,
+        max(value) FILTER (WHERE input = 'sample_ns') AS sample_ns,
+        max(value) FILTER (WHERE input = 'other_ns') AS other_ns,
+        max(value) FILTER (WHERE input = 'idle_ns') AS idle_ns
+    FROM inputs
+    WHERE subject IN ('baseline', 'speculative')
+    GROUP BY subject
+),
+
+own AS (
+    SELECT coalesce(greatest(1, round(arg_min(requests, subject)))::INTEGER, 1) AS concurrency
+    FROM anchors
+),
+
+-- The run that a row starts from: the one of its sort, where both are there.
+points AS (
+    SELECT
+        k,
+        concurrency,
+        concurrency * (1 + k)::DOUBLE AS tokens,
+        if(k = 0, (SELECT min(subject) FROM anchors), (SELECT max(subject) FROM anchors)) AS subject
+    FROM (SELECT DISTINCT unnest(string_split('0,' || $ks, ',')::INTEGER[]) AS k)
+    CROSS JOIN (
+        SELECT unnest(string_split($concurrencies, ',')::INTEGER[]) AS concurrency
+        UNION
+        FROM own
+    )
+),
+
+segments AS (
+    SELECT
+        place AS low_bytes,
+        value AS low_ns,
+        lead(place) OVER sizes AS high_bytes,
+        lead(value) OVER sizes AS high_ns,
+        row_number() OVER sizes = 1 AS is_first,
+        row_number() OVER sizes = count(*) OVER () - 1 AS is_last
+    FROM inputs
+    WHERE subject = 'curve'
+    WINDOW sizes AS (ORDER BY place)
+),
+
+-- What the time of each part is taken to be a straight line of.
+drivers AS (
+    SELECT
+        sizes.tokens,
+        least(sizes.tokens, compute_tokens) AS tokens_driver,
+        greatest(1, sizes.tokens / compute_tokens) AS gemm_bound,
+        experts * (1 - (1 - active_experts / experts) ** sizes.tokens) AS touched,
+        greatest(1, sizes.tokens * active_experts / touched / compute_tokens) AS moe_bound,
+        all_reduces * (
+            low_ns + (high_ns - low_ns) * (sizes.tokens * message_bytes - low_bytes) / (high_bytes - low_bytes)
+        ) AS curve_ns
+    FROM (SELECT tokens FROM points UNION SELECT tokens FROM anchors) AS sizes
+    CROSS JOIN model
+    CROSS JOIN constants
+    LEFT JOIN segments
+        ON high_bytes IS NOT NULL
+        AND (is_first OR sizes.tokens * message_bytes >= low_bytes)
+        AND (is_last OR sizes.tokens * message_bytes < high_bytes)
+),
+
+part_drivers AS (
+    SELECT
+        tokens,
+        unnest([
+            {'part': 'gemm_ns', 'driver': tokens_driver, 'bound': gemm_bound},
+            {'part': 'moe_gemm_ns', 'driver': coalesce(touched, tokens_driver), 'bound': coalesce(moe_bound, 1)},
+            {'part': 'all_reduce_ns', 'driver': coalesce(curve_ns, tokens_driver), 'bound': 1},
+            {'part': 'attention_ns', 'driver': tokens_driver, 'bound': 1},
+            {'part': 'rest_ns', 'driver': tokens_driver, 'bound': 1}
+        ], recursive := true)
+    FROM drivers
+),
+
+measured_parts AS (
+    SELECT anchors.subject, inputs.input AS part, inputs.value AS ns, driver, bound
+    FROM inputs
+    INNER JOIN anchors ON anchors.subject = inputs.subject
+    INNER JOIN part_drivers ON part_drivers.tokens = anchors.tokens AND part_drivers.part = inputs.input
+),
+
+-- Two runs tell how a part grows; of one, experts' weights are read once each, messages grow as the curve says.
+slopes AS (
+    SELECT
+        part,
+        CASE
+            WHEN count(*) = 2 AND max(driver) > min(driver) THEN least(
+                greatest(0, (arg_max(ns, driver) - arg_min(ns, driver)) / (max(driver) - min(driver))),
+                if(part = 'all_reduce_ns' AND (SELECT count(*) FROM segments) > 0, any_value(most_of_curve), NULL)
+            )
+            WHEN part = 'moe_gemm_ns' THEN max(ns / driver)
+            WHEN part = 'all_reduce_ns' AND (SELECT count(*) FROM segments) > 0 THEN 1
+            ELSE 0
+        END AS slope
+    FROM measured_parts
+    CROSS JOIN constants
+    GROUP BY part
+),
+
+lined_parts AS (
+    SELECT
+        k, concurrency, measured_parts.part, measured_parts.ns AS measured_ns,
+        (ns + slope * (part_drivers.driver - measured_parts.driver)) * part_drivers.bound / measured_parts.bound AS ns
+    FROM points
+    INNER JOIN measured_parts ON measured_parts.subject = points.subject
+    INNER JOIN part_drivers ON part_drivers.tokens = points.tokens AND part_drivers.part = measured_parts.part
+    INNER JOIN slopes ON slopes.part = measured_parts.part
+),
+
+-- Ranks wait the longer for each other the longer they work in between; where two runs tell, it is in the line.
+moved_parts AS (
+    SELECT
+        lined_parts.* EXCLUDE (ns),
+        ns + if(part = 'all_reduce_ns' AND (SELECT count(*) FROM anchors) = 1, waiting_ns * (
+            sum(ns) FILTER (WHERE part <> 'all_reduce_ns') OVER pass
+            / nullif(sum(measured_ns) FILTER (WHERE part <> 'all_reduce_ns') OVER pass, 0) - 1
+        ), 0) AS ns
+    FROM lined_parts
+    INNER JOIN points USING (k, concurrency)
+    INNER JOIN anchors ON anchors.subject = points.subject
+    WINDOW pass AS (PARTITION BY k, concurrency)
+),
+
+passes AS (
+    SELECT
+        k,
+        concurrency,
+        sum(ns) AS pass_ns,
+        sum(ns) FILTER (WHERE part = 'gemm_ns') AS gemm_ns,
+        sum(ns) FILTER (WHERE part = 'moe_gemm_ns') AS moe_gemm_ns,
+        sum(ns) FILTER (WHERE part = 'all_reduce_ns') AS all_reduce_ns,
+        sum(ns) FILTER (WHERE part = 'attention_ns') AS attention_ns,
+        sum(ns) FILTER (WHERE part = 'rest_ns') AS rest_ns,
+        sum(abs(ns - measured_ns)) AS modelled_ns
+    FROM moved_parts
+    GROUP BY k, concurrency
+),
+
+-- Work of the target's pass without drafts, which a draft pass may be told as a fraction of.
+plain AS (
+    SELECT concurrency, pass_ns - all_reduce_ns AS work_ns
+    FROM passes
+    WHERE k = 0
+),
+
+costs AS (
+    SELECT
+        points.*,
+        CASE WHEN k > 0 THEN given_verify_ns END AS given_ns,
+        coalesce(given_ns, pass_ns) AS verify_ns,
+        if(k = 0, 0, draft_step_ns + k * (
+            draft_token_ns + draft_fraction * coalesce(work_ns, given_baseline_ns) + draft_calls_ns
+        )) AS draft_ns,
+        coalesce(anchors.draft_ns, 0) AS measured_draft_ns,
+        coalesce(sample_ns, 0) AS sample_ns,
+        coalesce(other_ns, 0) AS other_ns,
+        coalesce(idle_ns, 0) AS idle_ns,
+        if(given_ns IS NULL, coalesce(modelled_ns, 0), 0) AS modelled_ns,
+        step_error_ns / step_ns AS spread,
+        passes.* EXCLUDE (k, concurrency, modelled_ns)
+    FROM points
+    LEFT JOIN passes USING (k, concurrency)
+    LEFT JOIN plain USING (concurrency)
+    LEFT JOIN anchors ON anchors.subject = points.subject
+    CROSS JOIN model
+),
+
+steps_of AS (
+    SELECT
+        costs.*,
+        CASE
+            WHEN k = 0 OR draft_kind = 'given' THEN 0
+            WHEN draft_kind = 'measured' THEN abs(draft_ns - measured_draft_ns)
+            ELSE draft_ns
+        END AS modelled_draft_ns,
+        costs.verify_ns + draft_ns + sample_ns + other_ns + idle_ns AS sum_ns
+    FROM costs
+    CROSS JOIN model
+),
+
+-- A baseline that was given holds at the run's own concurrency.
+timed AS (
+    SELECT
+        steps_of.*,
+        if(k = 0 AND given_baseline_ns IS NOT NULL, given_baseline_ns * coalesce(sum_ns / own_ns, 1), sum_ns) AS step_ns,
+        sqrt(
+            (coalesce(spread, 0) * step_ns) ** 2 + (doubt * modelled_ns) ** 2 + (doubt * modelled_draft_ns) ** 2
+        ) AS step_error_ns
+    FROM steps_of
+    CROSS JOIN (SELECT max(sum_ns) FILTER (WHERE k = 0 AND concurrency = (FROM own)) AS own_ns FROM steps_of)
+    CROSS JOIN model
+    CROSS JOIN constants
+),
+
+based AS (
+    SELECT timed.*, base.step_ns AS base_ns, base.step_error_ns / base.step_ns AS base_spread
+    FROM timed
+    INNER JOIN timed AS base ON base.concurrency = timed.concurrency AND base.k = 0
+),
+
+-- Equal rates: find p with p + p^2 + ... + p^n = total.
+problems AS (
+    SELECT k AS n, concurrency, step_ns / base_ns - 1 AS total
+    FROM based
+    WHERE k > 0
+    UNION ALL
+    SELECT greatest(1, round(drafted)), 0, accepted_per_draft
+    FROM model
+    INNER JOIN anchors ON subject = 'speculative'
+    WHERE accepted_per_draft IS NOT NULL
+),
+
+halvings AS (
+    SELECT n, concurrency, total, 0.0::DOUBLE AS low, 1.0::DOUBLE AS high, 0 AS i
+    FROM problems
+    UNION ALL
+    SELECT
+        n, concurrency, total,
+        if(is_low, mid, low), if(is_low, high, mid), i + 1
+    FROM (
+        SELECT *, (low + high) / 2 AS mid, mid * (1 - mid ** n) / (1 - mid) < total AS is_low
+        FROM halvings
+        WHERE i < 45
+    )
+),
+
+equal_rates AS (
+    SELECT n, concurrency, CASE WHEN total <= 0 THEN 0 WHEN total <= n THEN (low + high) / 2 END AS rate
+    FROM halvings
+    WHERE i = 45
+),
+
+survival AS (
+    SELECT
+        position,
+        coalesce(
+            value, last_acceptance * rate_beyond ** (position - positions),
+            (SELECT least(rate, 1) ** position FROM equal_rates WHERE concurrency = 0)
+        ) AS rate,
+        coalesce(
+            kind, beyond_kind, if(position = 1, 'modelled', NULL)
+        ) AS kind,
+        coalesce(position > positions AND beyond_kind = 'assumed' AND acceptance_kind <> 'assumed', false) AS is_guess
+    FROM (SELECT unnest(range(1, (SELECT max(k) FROM points) + 1)) AS position)
+    CROSS JOIN model
+    LEFT JOIN inputs ON inputs.input = 'acceptance' AND inputs.place = position
+),
+
+yields AS (
+    SELECT
+        k,
+        1 + sum(rate) AS expected_tokens,
+        1.96 * sqrt(greatest(0, sum((2 * position - 1) * rate) - sum(rate) ** 2) / any_value(drafts)) AS counted_error,
+        coalesce(sum(rate) FILTER (WHERE is_guess), 0) AS guessed,
+        arg_max(kind, position) AS kind
+    FROM (SELECT DISTINCT k FROM points WHERE k > 0)
+    INNER JOIN survival ON position <= k
+    CROSS JOIN model
+    GROUP BY k
+),
+
+told AS (
+    SELECT
+        based.*,
+        CASE
+            WHEN k = 0 THEN 1
+            ELSE coalesce(given_tokens, yields.expected_tokens)
+        END AS tokens_per_step,
+        if(k = 0 OR given_tokens IS NOT NULL, 0, sqrt(
+            coalesce(counted_error, 0) ** 2 + (doubt * guessed) ** 2
+        )) AS tokens_error,
+        CASE
+            WHEN k = 0 THEN NULL
+            WHEN given_tokens IS NOT NULL THEN 'given'
+            ELSE coalesce(yields.kind, 'modelled')
+        END AS tokens_kind,
+        sqrt((tokens_error / tokens_per_step) ** 2 + (step_error_ns / step_ns) ** 2) AS spread_of_token,
+        if(k = 0, 0, sqrt(spread_of_token ** 2 + base_spread ** 2)) AS spread_of_speedup,
+        equal_rates.rate AS break_even_acceptance
+    FROM based
+    LEFT JOIN yields USING (k)
+    LEFT JOIN equal_rates ON equal_rates.n = k AND equal_rates.concurrency = based.concurrency
+    CROSS JOIN model
+    CROSS JOIN constants
+    WHERE k = 0 OR given_tokens IS NULL OR given_tokens <= k + 1
+)
+
+SELECT
+    concurrency,
+    k,
+    concurrency = (FROM own) AS is_own,
+    k = arg_min(k, step_ns / tokens_per_step) OVER (PARTITION BY concurrency) AS is_best,
+    tokens_per_step,
+    tokens_error,
+    tokens_kind,
+    verify_ns,
+    CASE
+        WHEN given_ns IS NOT NULL THEN 'given'
+        WHEN modelled_ns <= 0.001 * pass_ns THEN 'measured'
+        WHEN pass_ns IS NOT NULL THEN 'modelled'
+    END AS verify_kind,
+    if(given_ns IS NULL, gemm_ns, NULL) AS gemm_ns,
+    if(given_ns IS NULL, moe_gemm_ns, NULL) AS moe_gemm_ns,
+    if(given_ns IS NULL, all_reduce_ns, NULL) AS all_reduce_ns,
+    if(given_ns IS NULL, attention_ns, NULL) AS attention_ns,
+    if(given_ns IS NULL, rest_ns, NULL) AS rest_ns,
+    draft_ns,
+    CASE
+        WHEN k = 0 THEN NULL
+        WHEN draft_kind = 'measured' AND modelled_draft_ns > 0.001 * draft_ns THEN 'modelled'
+        ELSE draft_kind
+    END AS draft_kind,
+    sample_ns,
+    other_ns,
+    idle_ns,
+    sample_ns + other_ns + idle_ns AS outside_ns,
+    step_ns,
+    step_error_ns,
+    step_ns / tokens_per_step AS ns_per_token,
+    base_ns AS base_ns_per_token,
+    step_ns / tokens_per_step / (1 + spread_of_token) AS ns_per_token_low,
+    step_ns / tokens_per_step * (1 + spread_of_token) AS ns_per_token_high,
+    1e9 * concurrency * tokens_per_step / step_ns AS tokens_per_s,
+    base_ns * tokens_per_step / step_ns AS speedup,
+    base_ns * tokens_per_step / step_ns / (1 + spread_of_speedup) AS speedup_low,
+    base_ns * tokens_per_step / step_ns * (1 + spread_of_speedup) AS speedup_high,
+    break_even_acceptance
+FROM told
+CROSS JOIN model
+ORDER BY concurrency, k

@@ -1,0 +1,149 @@
+"""A prediction as `tracekit whatif` shows it: the answer, K, the load, what it stands on."""
+
+from types import SimpleNamespace
+
+from tracekit import units
+from tracekit.cli import output, page, table, whatif_inputs
+
+Rows = list[SimpleNamespace]
+
+LEGEND = (
+    "tokens: a stream gets of a step; other: sampling, host, idle; gain: time per token without "
+    "drafts / with them; even at: rate of acceptance at each position, given the one before, at "
+    "which gain is 1"
+)
+
+
+def lines(rows: Rows, inputs: Rows, width: int) -> list[str]:
+    """The page, best answer first."""
+    own = [row for row in rows if row.is_own]
+    tried = [row for row in own if row.k > 0]
+    best = next(row for row in own if row.is_best)
+    return [
+        "",
+        *table.wrapped(_answer(tried, best), width),
+        *_table(tried if _differ(tried) else tried[:1], BY_K, width),
+        *table.wrapped(_growth(own[0], best if best.k else tried[-1]) if tried else "", width),
+        *_by_load(rows, width),
+        *whatif_inputs.lines(inputs, width),
+        *(output.faint(line) for line in table.wrapped(LEGEND, width)),
+    ]
+
+
+PARTS = {
+    "moe_gemm_ns": "MoE GEMM",
+    "gemm_ns": "GEMM",
+    "all_reduce_ns": "AllReduce",
+    "attention_ns": "attention",
+    "rest_ns": "rest",
+}
+
+
+def _growth(base: SimpleNamespace, row: SimpleNamespace) -> str:
+    """What the pass consists of without drafts and with K, in ms."""
+    if row.rest_ns is None or base.rest_ns is None:
+        return ""
+    told = ((name, getattr(base, part), getattr(row, part)) for part, name in PARTS.items())
+    grown = [f"{name} {units.ms(old)} -> {units.ms(new)}" for name, old, new in told if new]
+    return f"pass without drafts -> with K={row.k}, ms: {', '.join(grown)}"
+
+
+def _answer(tried: Rows, best: SimpleNamespace) -> str:
+    """The best K at the run's own load, and how sure that is."""
+    if not tried:
+        return "No K asked for can give as many tokens a step: give a larger --k."
+    load = f"for {page.counted(best.concurrency, 'request')}"
+    if best.k == 0:
+        least = max(tried, key=lambda row: row.speedup)
+        return (
+            f"No K pays {load}: K={least.k} comes nearest with {_gain(least)}, "
+            f"{units.ms(least.ns_per_token)} ms/token instead of {units.ms(best.base_ns_per_token)}"
+            f"{_condition(least)}."
+        )
+    doubt = "; the range holds 1: it cannot be told whether it pays" if _is_open(best) else ""
+    which = f"K={best.k} is best {load}" if _differ(tried) else f"Whatever K, {load}"
+    return (
+        f"{which}: {units.ms(best.ns_per_token)} ms/token instead of "
+        f"{units.ms(best.base_ns_per_token)}, {_gain(best)}{doubt}."
+    )
+
+
+def _condition(row: SimpleNamespace) -> str:
+    rate = row.break_even_acceptance
+    return "" if rate is None else f"; it would pay from {page.per_cent(rate)} acceptance on"
+
+
+def _is_open(row: SimpleNamespace) -> bool:
+    return bool(row.speedup_low < 1 < row.speedup_high)
+
+
+def _differ(rows: Rows) -> bool:
+    return len(rows) == 1 or len({(row.tokens_per_step, row.step_ns) for row in rows}) > 1
+
+
+def _gain(row: SimpleNamespace) -> str:
+    sides = "" if row.speedup_low == row.speedup_high else f" ({_range(row)})"
+    return f"{row.speedup:.2f}x{sides}"
+
+
+def _range(row: SimpleNamespace) -> str:
+    return f"{row.speedup_low:.2f}-{row.speedup_high:.2f}"
+
+
+def _table(rows: Rows, columns: list[table.Spec], width: int) -> list[str]:
+    if not rows:
+        return []
+    heading, *cells = table.of(rows, columns, width)
+    marked = [
+        output.strong(line) if row.is_best else line for row, line in zip(rows, cells, strict=True)
+    ]
+    return ["", output.strong(heading), *marked]
+
+
+def _by_load(rows: Rows, width: int) -> list[str]:
+    """The best K of each load, where there are several."""
+    best = [row for row in rows if row.is_best]
+    return _table(best, BY_LOAD, width) if len(best) > 1 else []
+
+
+def _even_at(row: SimpleNamespace) -> str:
+    if row.k == 0:
+        return ""
+    return "never" if row.break_even_acceptance is None else _percent(row.break_even_acceptance)
+
+
+def _percent(rate: float) -> str:
+    return f"{units.percent(rate)} %"
+
+
+def _rate(row: SimpleNamespace) -> str:
+    return f"{row.tokens_per_s:,.0f}"
+
+
+def _ms(ns: float | None) -> str:
+    return units.ms(ns, 2 if ns is None or ns < 100e6 else 1)
+
+
+COMMON: list[table.Spec] = [
+    (table.Column("ms/tok"), lambda row: _ms(row.ns_per_token)),
+    (table.Column("tok/s"), _rate),
+    (table.Column("gain"), lambda row: f"{row.speedup:.2f}x"),
+    (table.Column("range"), _range),
+    (table.Column("even at"), _even_at),
+]
+BY_K: list[table.Spec] = [
+    (table.Column("K"), lambda row: f"{row.k}"),
+    (table.Column("tokens"), lambda row: f"{row.tokens_per_step:.2f}"),
+    (table.Column("verify"), lambda row: _ms(row.verify_ns)),
+    (table.Column("draft"), lambda row: _ms(row.draft_ns)),
+    (table.Column("other"), lambda row: _ms(row.outside_ns)),
+    (table.Column("ms/step"), lambda row: _ms(row.step_ns)),
+    *COMMON,
+]
+BY_LOAD: list[table.Spec] = [
+    (table.Column("requests"), lambda row: f"{row.concurrency:,}"),
+    (table.Column("no drafts"), lambda row: _ms(row.base_ns_per_token)),
+    (table.Column("best K"), lambda row: f"{row.k or 'none'}"),
+    (table.Column("tokens"), lambda row: f"{row.tokens_per_step:.2f}"),
+    *COMMON,
+]

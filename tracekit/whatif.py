@@ -1,0 +1,100 @@
+"""Time per token with other drafts or another load, from what runs measured or a user gives."""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from tracekit import queries, schema
+from tracekit.database import Database, Result
+from tracekit.errors import QueryError
+from tracekit.queries.header import Value
+
+SUBJECTS = {"baseline", "speculative"}
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """Rows of the report `whatif`, and those of `whatif_inputs` that they stand on."""
+
+    inputs: Result
+    rows: Result
+
+
+def predict(
+    database: Database,
+    run: str | None,
+    calibrate: str | None = None,
+    *,
+    curve: str | None = None,
+    ks: str = "1,2,3,4,5,6,7,8",
+    concurrencies: str = "1,4,16,64",
+    **given: Value,
+) -> Prediction:
+    """What K drafted tokens would give at each concurrency.
+
+    `given` are the other parameters of the report `whatif_inputs`; without a run all is given.
+
+    Raises:
+        QueryError: nothing to start from, or two runs of which both or neither draft.
+        RunError: no such run.
+    """
+    if run is None:
+        _check_given(given)
+    runs = {"run": run, "calibrate": calibrate, "curve": curve}
+    named = {key: name and database.run_name(name) for key, name in runs.items()}
+    inputs = database.report("whatif_inputs", **named, **given)
+    rows = inputs.records()
+    _check_subjects({row.subject for row in rows} & SUBJECTS, run, calibrate)
+    told = json.dumps([vars(row) for row in rows])
+    return Prediction(
+        inputs, database.report("whatif", inputs=told, ks=ks, concurrencies=concurrencies)
+    )
+
+
+@contextmanager
+def without_runs() -> Iterator[Database]:
+    """A database with no run in it: what is predicted there stands on what is given alone."""
+    con = duckdb.connect(":memory:")
+    try:
+        con.execute("ATTACH ':memory:' AS tracekit; USE tracekit")
+        schema.apply(con)
+        queries.install(con)
+        yield Database(Path(":memory:"), con)
+    finally:
+        con.close()
+
+
+def _check_subjects(subjects: set[str], run: str | None, calibrate: str | None) -> None:
+    if run is not None and not subjects:
+        raise QueryError(
+            f"{run}: no decode step that is whole; profile more, or give all times and no run"
+        )
+    if calibrate is not None and subjects != SUBJECTS:
+        raise QueryError(
+            f"{calibrate}: it has drafts, and {run} too, or neither has; calibrate a run without "
+            "drafts by one with drafts, or the other way round"
+        )
+
+
+def _check_given(given: Mapping[str, Value]) -> None:
+    """Without a run every part of the sum has to be given."""
+    missing = [
+        " or ".join(options.values())
+        for options in _NEEDED
+        if all(given.get(name) is None for name in options)
+    ]
+    if missing:
+        raise QueryError(f"whatif: no run to start from; name one, or give {', '.join(missing)}")
+
+
+_NEEDED = (
+    {"baseline_ns": "--baseline-ms"},
+    {"verify_ns": "--verify-ms"},
+    {"draft_ns": "--draft-ms-per-step", "draft_fraction": "--draft-fraction"},
+    {"tokens_per_step": "--tokens-per-step", "acceptance": "--acceptance"},
+)
+"""Parameters, of which one of each line is needed, and the options that give them."""
