@@ -11,9 +11,10 @@
 -- or where every trace tells its host and none is the log's: up to the first dot, as NCCL cuts names, and
 -- with `-` for whatever is no letter or digit.
 --
--- Makes: stranger, logged, claim, replayed_call, fitting, ledger.
+-- Makes: short_host, stranger, logged, claim, replayed_call, fitting, ledger.
 
-CREATE TEMP MACRO short_host(host) AS lower(regexp_replace(split_part(host, '.', 1), '[^A-Za-z0-9]', '-', 'g'));
+CREATE TEMP MACRO short_host(host) AS
+    lower(regexp_replace(split_part(host, '.', 1), '[^A-Za-z0-9]', '-', 'g'));
 
 CREATE TEMP TABLE stranger AS
 WITH process AS (

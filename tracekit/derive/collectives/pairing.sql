@@ -2,8 +2,8 @@
 --
 -- By the Seq of their process group where they have it; else k-th to k-th within a stretch, among ranks that
 -- have the same implementations in the same order. A Seq that repeats, and a group that has more ranks than
--- it says, are no proof: what they pair is `order`. Stretches of no step have nothing that holds them together
--- over hosts.
+-- it says, are no proof: what they pair is `order`. Stretches of no step have nothing that holds them
+-- together over hosts.
 --
 -- key     what the calls of one collective have in common on all its ranks
 -- pair    number of one collective, the same on all its ranks: the least of its calls' ids

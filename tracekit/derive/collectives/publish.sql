@@ -28,7 +28,8 @@ doubtful AS (
             WHEN n_ranks = 1 THEN NULL
             WHEN is_contradicted
                 THEN 'collectives of more ranks than their process group says (kept, matched by order)'
-            WHEN is_repeated THEN 'collectives whose Seq repeats in their communicator (kept, matched by order)'
+            WHEN is_repeated
+                THEN 'collectives whose Seq repeats in their communicator (kept, matched by order)'
             WHEN is_aligned THEN 'collectives of which ranks have different numbers (kept, paired by time)'
             WHEN match != 'none' AND NOT is_timed
                 THEN 'collectives between hosts whose clocks cannot be compared (kept, waits unknown)'
