@@ -11,7 +11,8 @@
 --   k INTEGER: drafted tokens of each request and step.
 --   is_own BOOLEAN: true at the concurrency of the run.
 --   is_best BOOLEAN: true for the K with the least time per token at this concurrency.
---   tokens_per_step DOUBLE: tokens a stream gets of a step: 1 + sum of the acceptance by position.
+--   tokens_per_step DOUBLE: tokens a stream gets of a step: 1 + sum of the acceptance by position, times the part of
+--     its steps that have a draft.
 --   tokens_error DOUBLE: half of its range.
 --   tokens_kind VARCHAR: measured, modelled, assumed or given; NULL for K = 0.
 --   verify_ns DOUBLE: target's pass, for K = 0 forward; NULL where only the baseline is given.
@@ -25,7 +26,7 @@
 --   draft_kind VARCHAR: measured, modelled, assumed or given; NULL for K = 0.
 --   sample_ns DOUBLE: sampling and rejection, as measured.
 --   other_ns DOUBLE: other phases, as measured.
---   idle_ns DOUBLE: host and launches, as measured.
+--   idle_ns DOUBLE: host and launches: as measured, what drafts add to it growing with K.
 --   outside_ns DOUBLE: sample, other and idle together.
 --   step_ns DOUBLE: sum of verify, draft and outside.
 --   step_error_ns DOUBLE: half of its range.
@@ -85,7 +86,9 @@ anchors AS (
     SELECT
         subject,
         max(value) FILTER (WHERE input = 'requests') AS requests,
-        max(value) FILTER (WHERE input = 'drafted') AS drafted,
+        coalesce(max(value) FILTER (WHERE input = 'k'), 0) AS k,
+        coalesce(max(value) FILTER (WHERE input = 'filled'), 1) AS filled,
+        coalesce(max(value) FILTER (WHERE input = 'covered'), 1) AS covered,
         max(value) FILTER (WHERE input = 'tokens') AS tokens,
         max(value) FILTER (WHERE input = 'step_ns') AS step_ns,
         max(coalesce(error, 0)) FILTER (WHERE input = 'step_ns') AS step_error_ns,
@@ -93,7 +96,8 @@ anchors AS (
         max(value) FILTER (WHERE input = 'draft_ns') AS draft_ns,
         max(value) FILTER (WHERE input = 'sample_ns') AS sample_ns,
         max(value) FILTER (WHERE input = 'other_ns') AS other_ns,
-        max(value) FILTER (WHERE input = 'idle_ns') AS idle_ns
+        max(value) FILTER (WHERE input = 'idle_ns') AS idle_ns,
+        coalesce(max(value) FILTER (WHERE input = 'draft_idle_ns'), 0) AS draft_idle_ns
     FROM inputs
     WHERE subject IN ('baseline', 'speculative')
     GROUP BY subject
@@ -104,12 +108,27 @@ own AS (
     FROM anchors
 ),
 
+-- Of the run with drafts: how full its drafts are, how many steps have one, and what idle time they add.
+drafting AS (
+    SELECT
+        coalesce(max(filled) FILTER (WHERE k > 0), 1) AS filled,
+        coalesce(max(covered) FILTER (WHERE k > 0), 1) AS covered,
+        coalesce(max(k), 0) AS drafted,
+        coalesce(max(draft_ns), 0) = 0 AS is_on_host,
+        CASE
+            WHEN count(*) = 2
+                THEN greatest(0, max(idle_ns) FILTER (WHERE k > 0) - max(idle_ns) FILTER (WHERE k = 0))
+            ELSE coalesce(max(draft_idle_ns), 0)
+        END AS added_idle_ns
+    FROM anchors
+),
+
 -- The run that a row starts from: the one of its sort, where both are there.
 points AS (
     SELECT
         k,
         concurrency,
-        concurrency * (1 + k)::DOUBLE AS tokens,
+        concurrency * (1 + k * filled)::DOUBLE AS tokens,
         if(k = 0, (SELECT min(subject) FROM anchors), (SELECT max(subject) FROM anchors)) AS subject
     FROM (SELECT DISTINCT unnest(string_split('0,' || $ks, ',')::INTEGER[]) AS k)
     CROSS JOIN (
@@ -117,6 +136,7 @@ points AS (
         UNION
         FROM own
     )
+    CROSS JOIN drafting
 ),
 
 segments AS (
@@ -239,22 +259,26 @@ plain AS (
 costs AS (
     SELECT
         points.*,
-        CASE WHEN k > 0 THEN given_verify_ns END AS given_ns,
+        CASE WHEN points.k > 0 THEN given_verify_ns END AS given_ns,
         coalesce(given_ns, pass_ns) AS verify_ns,
-        if(k = 0, 0, draft_step_ns + k * (
+        if(points.k = 0, 0, draft_step_ns + points.k * (
             draft_token_ns + draft_fraction * coalesce(work_ns, given_baseline_ns) + draft_calls_ns
         )) AS draft_ns,
         coalesce(anchors.draft_ns, 0) AS measured_draft_ns,
+        if(drafted = 0 OR points.subject = 'baseline', 0, added_idle_ns * (
+            if(points.k > 0 AND is_on_host, 1, points.k / drafted) - 1
+        )) AS more_idle_ns,
         coalesce(sample_ns, 0) AS sample_ns,
         coalesce(other_ns, 0) AS other_ns,
-        coalesce(idle_ns, 0) AS idle_ns,
+        coalesce(idle_ns, 0) + more_idle_ns AS idle_ns,
         if(given_ns IS NULL, coalesce(modelled_ns, 0), 0) AS modelled_ns,
         step_error_ns / step_ns AS spread,
         passes.* EXCLUDE (k, concurrency, modelled_ns)
     FROM points
-    LEFT JOIN passes USING (k, concurrency)
-    LEFT JOIN plain USING (concurrency)
+    LEFT JOIN passes ON passes.k = points.k AND passes.concurrency = points.concurrency
+    LEFT JOIN plain ON plain.concurrency = points.concurrency
     LEFT JOIN anchors ON anchors.subject = points.subject
+    CROSS JOIN drafting
     CROSS JOIN model
 ),
 
@@ -277,7 +301,8 @@ timed AS (
         steps_of.*,
         if(k = 0 AND given_baseline_ns IS NOT NULL, given_baseline_ns * coalesce(sum_ns / own_ns, 1), sum_ns) AS step_ns,
         sqrt(
-            (coalesce(spread, 0) * step_ns) ** 2 + (doubt * modelled_ns) ** 2 + (doubt * modelled_draft_ns) ** 2
+            (coalesce(spread, 0) * step_ns) ** 2 + (doubt * modelled_ns) ** 2
+            + (doubt * modelled_draft_ns) ** 2 + (doubt * more_idle_ns) ** 2
         ) AS step_error_ns
     FROM steps_of
     CROSS JOIN (SELECT max(sum_ns) FILTER (WHERE k = 0 AND concurrency = (FROM own)) AS own_ns FROM steps_of)
@@ -293,13 +318,14 @@ based AS (
 
 -- Equal rates: find p with p + p^2 + ... + p^n = total.
 problems AS (
-    SELECT k AS n, concurrency, step_ns / base_ns - 1 AS total
+    SELECT k AS n, concurrency, (step_ns / base_ns - 1) / covered AS total
     FROM based
+    CROSS JOIN drafting
     WHERE k > 0
     UNION ALL
-    SELECT greatest(1, round(drafted)), 0, accepted_per_draft
+    SELECT greatest(1, drafted), 0, accepted_per_draft
     FROM model
-    INNER JOIN anchors ON subject = 'speculative'
+    CROSS JOIN drafting
     WHERE accepted_per_draft IS NOT NULL
 ),
 
@@ -342,12 +368,13 @@ survival AS (
 yields AS (
     SELECT
         k,
-        1 + sum(rate) AS expected_tokens,
-        1.96 * sqrt(greatest(0, sum((2 * position - 1) * rate) - sum(rate) ** 2) / any_value(drafts)) AS counted_error,
-        coalesce(sum(rate) FILTER (WHERE is_guess), 0) AS guessed,
+        1 + any_value(covered) * sum(rate) AS expected_tokens,
+        any_value(covered) * 1.96 * sqrt(greatest(0, sum((2 * position - 1) * rate) - sum(rate) ** 2) / any_value(drafts)) AS counted_error,
+        any_value(covered) * coalesce(sum(rate) FILTER (WHERE is_guess), 0) AS guessed,
         arg_max(kind, position) AS kind
     FROM (SELECT DISTINCT k FROM points WHERE k > 0)
     INNER JOIN survival ON position <= k
+    CROSS JOIN drafting
     CROSS JOIN model
     GROUP BY k
 ),

@@ -47,7 +47,9 @@ measured_rows AS (
     SELECT subject, unnest([
         {'input': 'step_ns', 'value': step_ns, 'error': step_error_ns},
         {'input': 'requests', 'value': n_requests, 'error': NULL},
-        {'input': 'drafted', 'value': n_drafted, 'error': NULL},
+        {'input': 'k', 'value': k, 'error': NULL},
+        {'input': 'filled', 'value': n_drafted / nullif(k, 0), 'error': NULL},
+        {'input': 'covered', 'value': if(k > 0, covered, NULL), 'error': NULL},
         {'input': 'tokens', 'value': n_tokens, 'error': NULL},
         {'input': 'pass_ns', 'value': pass_ns, 'error': NULL},
         {'input': 'gemm_ns', 'value': gemm_ns, 'error': NULL},
@@ -58,6 +60,7 @@ measured_rows AS (
         {'input': 'draft_ns', 'value': draft_ns, 'error': NULL},
         {'input': 'sample_ns', 'value': sample_ns, 'error': NULL},
         {'input': 'idle_ns', 'value': idle_ns, 'error': NULL},
+        {'input': 'draft_idle_ns', 'value': least(idle_ns, greatest(0, draft_host_ns - draft_ns)), 'error': NULL},
         {'input': 'other_ns', 'value': step_ns - pass_ns - draft_ns - sample_ns - idle_ns, 'error': NULL},
         {'input': 'all_reduces', 'value': n_all_reduces, 'error': NULL},
         {'input': 'waiting_ns', 'value': all_reduce_waiting_ns, 'error': NULL},
@@ -228,7 +231,7 @@ given_rows AS (
 -- What a drafted token costs: work of its own, and all-reduces.
 drafting AS (
     SELECT
-        max(greatest(1, round(n_drafted))) FILTER (WHERE is_speculative) AS n_drafted,
+        max(k) FILTER (WHERE is_speculative) AS k,
         max(draft_ns) FILTER (WHERE is_speculative) AS draft_ns,
         max(draft_share_per_token) AS share,
         max('drafting of ' || run) FILTER (WHERE is_speculative) AS words,
@@ -275,7 +278,7 @@ draft_rows AS (
         }]
         ELSE [
             {'input': 'draft_step_ns', 'value': draft_ns * (1 - share), 'kind': 'measured', 'source': words},
-            {'input': 'draft_token_ns', 'value': draft_ns * share / n_drafted - coalesce(n_draft_all_reduces / n_drafted * call_ns, 0),
+            {'input': 'draft_token_ns', 'value': draft_ns * share / k - coalesce(n_draft_all_reduces / k * call_ns, 0),
              'kind': 'measured', 'source': words}
         ]
     END, recursive := true)
@@ -285,7 +288,7 @@ draft_rows AS (
         'model', 'draft_all_reduces',
         coalesce($all_reduces_per_draft, CASE
             WHEN way = 'measured' AND coalesce($draft_tp, 2) > 1
-                THEN coalesce(nullif(n_draft_all_reduces / n_drafted, 0), n_of_layer)
+                THEN coalesce(nullif(n_draft_all_reduces / k, 0), n_of_layer)
             WHEN way = 'fraction' THEN coalesce(n_of_layer, fraction * n_all_reduces)
             ELSE n_of_layer
         END, 0),

@@ -8,6 +8,8 @@
 --   n_steps BIGINT: decode steps measured (steps.is_measured).
 --   n_requests DOUBLE: mean requests of a step.
 --   n_drafted DOUBLE: mean drafted tokens that a step checks for each request; 0 without drafts.
+--   k INTEGER: drafted tokens of a draft as configured, else the mean of those checked, rounded; 0 without drafts.
+--   covered DOUBLE: part of the steps of a request that check a draft, by the counters' tokens of a draft; 1 without.
 --   n_tokens DOUBLE: mean tokens of the target's pass.
 --   step_ns DOUBLE: mean time of a step, waiting for work left out.
 --   step_error_ns DOUBLE: half of the 95 % interval of that mean, steps taken as independent; NULL with a single step.
@@ -23,6 +25,7 @@
 --   idle_ns DOUBLE: mean time without work on the device: host, launches, drafts made on the host.
 --   n_all_reduces DOUBLE: mean all-reduces of the pass, per rank.
 --   n_draft_all_reduces DOUBLE: mean all-reduces of drafting, per rank.
+--   draft_host_ns DOUBLE: mean time of the scopes of drafting on the host; NULL without such scopes.
 --   draft_share_per_token DOUBLE: part of draft_ns in kernels of which each drafted token has its own.
 --   message_bytes DOUBLE: bytes that a token adds to an all-reduce of the pass; NULL where sizes are not known.
 --   unprofiled_factor DOUBLE: all times hold it: time of a step without the profiler / with it; 1 where only one was timed.
@@ -71,7 +74,10 @@ figures AS (
         avg(n_requests) AS n_requests,
         CASE WHEN bool_or(is_verify) THEN coalesce(
             sum(n_drafted) / sum(n_requests), any_value(num_speculative_tokens), 1
-        ) ELSE 0 END AS n_drafted,
+        ) ELSE 0 END::DOUBLE AS n_drafted,
+        CASE WHEN bool_or(is_verify) THEN coalesce(
+            any_value(num_speculative_tokens), greatest(1, round(sum(n_drafted) / sum(n_requests))), 1
+        ) ELSE 0 END::INTEGER AS k,
         avg(step_ns) AS step_ns,
         1.96 * stddev_samp(step_ns) / sqrt(count(*)) AS step_error_ns,
         avg(idle_ns) AS idle_ns,
@@ -89,7 +95,9 @@ phases AS (
         step_phase.run,
         sum(step_phase.busy_ns / n_ranks) FILTER (WHERE phase IN ('forward', 'verify')) AS pass_ns,
         sum(step_phase.busy_ns / n_ranks) FILTER (WHERE phase = 'draft') AS draft_ns,
-        sum(step_phase.busy_ns / n_ranks) FILTER (WHERE phase = 'sample') AS sample_ns
+        sum(step_phase.busy_ns / n_ranks) FILTER (WHERE phase = 'sample') AS sample_ns,
+        sum(step_phase.host_dur_ns / n_ranks) FILTER (WHERE phase = 'draft') AS draft_host_ns,
+        count(*) FILTER (WHERE phase = 'draft' AND n > 0) AS n_draft_steps
     FROM step_phase
     INNER JOIN chosen
         ON chosen.run = step_phase.run AND chosen.dp = step_phase.dp
@@ -145,11 +153,12 @@ draft_names AS (
         activity.run,
         activity.name,
         sum(activity.dur_ns) AS sum_ns,
-        count(*) / (SELECT count(*) FROM chosen WHERE chosen.run = activity.run) AS calls
+        count(*) / any_value(n_draft_steps) AS calls
     FROM activity
     INNER JOIN chosen
         ON chosen.run = activity.run AND chosen.dp = activity.dp
         AND chosen.rank IS NOT DISTINCT FROM activity.rank AND chosen.step = activity.step
+    INNER JOIN phases ON phases.run = activity.run
     WHERE phase = 'draft'
     GROUP BY activity.run, activity.name
 ),
@@ -157,9 +166,9 @@ draft_names AS (
 draft_shares AS (
     SELECT
         draft_names.run,
-        sum(sum_ns * least(1, floor(calls / whole + 0.02) * whole / calls)) / sum(sum_ns) AS grows
+        sum(sum_ns * least(1, floor(calls / k + 0.02) * k / calls)) / sum(sum_ns) AS grows
     FROM draft_names
-    INNER JOIN (SELECT run, greatest(1, round(n_drafted)) AS whole FROM figures) AS drafts ON drafts.run = draft_names.run
+    INNER JOIN figures ON figures.run = draft_names.run AND k > 0
     GROUP BY draft_names.run
 )
 
@@ -168,7 +177,11 @@ SELECT
     is_speculative,
     n_steps,
     n_requests,
-    n_drafted::DOUBLE AS n_drafted,
+    n_drafted,
+    k,
+    coalesce(least(1, n_drafted / nullif(coalesce(
+        draft_tokens / nullif(drafts, 0), (mean_acceptance_length - 1) / nullif(acceptance_rate, 0)
+    ), 0)), 1) AS covered,
     coalesce(n_tokens, n_requests * (1 + n_drafted)) AS n_tokens,
     factor * step_ns AS step_ns,
     factor * step_error_ns AS step_error_ns,
@@ -184,6 +197,7 @@ SELECT
     factor * idle_ns AS idle_ns,
     coalesce(n_all_reduces, 0) / n_steps AS n_all_reduces,
     coalesce(n_draft_all_reduces, 0) / n_steps AS n_draft_all_reduces,
+    factor * draft_host_ns / n_steps AS draft_host_ns,
     coalesce(grows, 0) AS draft_share_per_token,
     message_bytes,
     factor AS unprofiled_factor,
@@ -193,3 +207,4 @@ LEFT JOIN phases ON phases.run = figures.run
 LEFT JOIN parts ON parts.run = figures.run
 LEFT JOIN messages ON messages.run = figures.run
 LEFT JOIN draft_shares ON draft_shares.run = figures.run
+LEFT JOIN spec_decode ON spec_decode.run = figures.run AND spec_decode.position IS NULL

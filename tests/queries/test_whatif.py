@@ -14,23 +14,26 @@ PARTS = {
     "attention_ns": 1e6,
     "rest_ns": 0,
 }
-BASELINE = {"step_ns": 12e6, "requests": 1, "drafted": 0, "tokens": 1, "draft_ns": 0, **PARTS} | {
+BASELINE = PARTS | {
+    "step_ns": 12e6,
+    "requests": 1,
+    "k": 0,
+    "tokens": 1,
+    "draft_ns": 0,
     "sample_ns": 0.2e6,
     "other_ns": 0.3e6,
     "idle_ns": 0.5e6,
     "all_reduces": 100,
     "message_bytes": 14_336,
 }
-SPECULATIVE = {
-    **BASELINE,
-    "drafted": 3,
+SPECULATIVE = BASELINE | {
+    "step_ns": 17.1e6,
+    "k": 3,
     "tokens": 4,
     "moe_gemm_ns": 5e6,
     "all_reduce_ns": 6.6e6,
-} | {
     "attention_ns": 1.3e6,
     "draft_ns": 1.2e6,
-    "step_ns": 17.1e6,
 }
 DRAFTS = {"draft_step_ns": 0.3e6, "draft_token_ns": 0.3e6}
 
@@ -196,6 +199,38 @@ def test_a_run_with_drafts_alone_tells_the_step_without(empty):
     assert found[0]["moe_gemm_ns"] == pytest.approx(5e6 * 8 / touched)
     assert found[0]["draft_ns"] == 0
     assert found[3]["step_ns"] == pytest.approx(SPECULATIVE["step_ns"])
+
+
+def test_idle_time_that_drafts_add_grows_with_them(empty):
+    slow = SPECULATIVE | {"idle_ns": 0.8e6}
+    model = known("model", DRAFTS)
+    runs = [*known("baseline", BASELINE), *known("speculative", slow)]
+    both = by_k(empty, runs, model, rates(0.8))
+    idle = [0.5e6, 0.6e6, 0.7e6, 0.8e6, 0.9e6]
+    assert [both[k]["idle_ns"] for k in range(5)] == pytest.approx(idle)
+    alone = known("speculative", slow | {"draft_idle_ns": 0.6e6})
+    found = by_k(empty, alone, model, rates(0.8))
+    assert [found[k]["idle_ns"] for k in (0, 3)] == pytest.approx([0.2e6, 0.8e6])
+
+
+def test_a_host_that_drafts_idles_the_device_alike_for_every_number(empty):
+    ngram = SPECULATIVE | {"draft_ns": 0, "idle_ns": 0.8e6}
+    runs = [*known("baseline", BASELINE), *known("speculative", ngram)]
+    found = by_k(empty, runs, rates(0.8))
+    assert [found[k]["idle_ns"] for k in (0, 1, 4)] == pytest.approx([0.5e6, 0.8e6, 0.8e6])
+
+
+def test_steps_without_a_draft_give_one_token_and_drafts_may_be_short(empty):
+    """Six of ten steps draft, of at most 3 tokens 1.2 on average: a pass has 2.2 tokens."""
+    ngram = SPECULATIVE | {"tokens": 2.2, "filled": 0.4, "covered": 0.6}
+    runs = [*known("baseline", BASELINE), *known("speculative", ngram)]
+    found = by_k(empty, runs, known("model", DRAFTS), rates(0.8, 0.5, 0.2))
+    assert found[3]["tokens_per_step"] == pytest.approx(1 + 0.6 * 1.5)
+    assert found[3]["verify_kind"] == "measured"
+    assert found[1]["attention_ns"] == pytest.approx(1e6 + 0.3e6 / 3)
+    even = found[3]["break_even_acceptance"]
+    again = by_k(empty, runs, known("model", DRAFTS), rates(even, beyond=even))
+    assert again[3]["speedup"] == pytest.approx(1)
 
 
 def test_drafting_is_once_a_step_and_for_each_token_with_its_all_reduces(empty):

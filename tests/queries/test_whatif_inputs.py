@@ -40,7 +40,8 @@ def test_a_run_with_drafts_gives_acceptance_and_what_drafting_costs(con):
     assert found["acceptance", 1]["source"] == "3 of 4 drafts of eagle3"
     assert found["acceptance", 1]["error"] == pytest.approx(1.96 * math.sqrt(0.75 * 0.25 / 4))
     assert found["model", "acceptance_beyond"]["value"] == pytest.approx(2 / 3)
-    assert found["speculative", "drafted"]["value"] == 2
+    assert found["speculative", "k"]["value"] == 2
+    assert found["speculative", "filled"]["value"] == found["speculative", "covered"]["value"] == 1
     assert found["speculative", "tokens"]["value"] == 3
     factor = 1_000 / 1_500
     assert found["speculative", "step_ns"]["value"] == pytest.approx(us(1_100) * factor)
@@ -154,3 +155,37 @@ def test_every_time_of_the_inputs_has_its_kind_and_source(con):
     for row in dicts(con, "whatif_inputs", run="baseline", calibrate="eagle3"):
         assert row["kind"] in {"measured", "modelled", "assumed", "given"}
         assert row["source"]
+
+
+def test_drafts_that_not_every_step_has():
+    """Two steps, one checks 2 of at most 4 tokens; counters: drafts of 2 tokens."""
+    con = memory_database()
+    config = {"speculative_method": "ngram", "num_speculative_tokens": 4}
+    add(con, "run", "r", engine="vllm", **config)
+    add(con, "file", "r", file_id=0, rank=0)
+    for step, drafted in enumerate((2, 0)):
+        load = {"n_decode_reqs": 1, "n_decode_tokens": 1 + drafted, "n_draft_tokens": drafted}
+        times = {"start_ns": us(1_000 * step), "dur_ns": us(1_000), "idle_ns": us(400)}
+        add(
+            con,
+            "step",
+            "r",
+            rank=0,
+            step=step,
+            kind="decode",
+            is_verify=drafted > 0,
+            **load,
+            **times,
+        )
+        row = {"rank": 0, "step": step, "phase": "draft", "n": 0, "sum_ns": 0, "busy_ns": 0}
+        add(con, "step_phase", "r", host_dur_ns=us(150), **row)
+    for name, gained in (("drafts", 5), ("draft_tokens", 10), ("accepted_tokens", 6)):
+        for moment, value in (("before", 0), ("after", gained)):
+            row = {"name": f"vllm:spec_decode_num_{name}_total", "moment": moment, "value": value}
+            add(con, "counter", "r", **row)
+    found = inputs(con, run="r")
+    values = {name: found["speculative", name]["value"] for name in ("k", "filled", "covered")}
+    assert values == {"k": 4, "filled": 0.25, "covered": 0.5}
+    assert found["model", "accepted_per_draft"]["value"] == pytest.approx(1.2)
+    assert found["speculative", "draft_idle_ns"]["value"] == us(150)
+    assert found["model", "draft_step_ns"]["source"] == "on the host, in idle time: drafting of r"

@@ -37,6 +37,7 @@ TOLD: dict[tuple[str, str], Told] = {
     ("model", "baseline_ns"): ("step without drafts", _ms),
     ("baseline", "step_ns"): ("step without drafts", _ms),
     ("speculative", "step_ns"): ("step with drafts", _ms),
+    ("speculative", "covered"): ("steps with a draft", lambda share: f"{units.percent(share)} %"),
     ("model", "verify_ns"): ("verify", _ms),
     ("model", "experts"): ("experts", _number),
     ("model", "active_experts"): ("of them active", _number),
@@ -51,7 +52,8 @@ TOLD: dict[tuple[str, str], Told] = {
 }
 """Inputs on the page in order: how each is called and written."""
 
-HIDDEN_AT_ZERO = {"draft_step_ns", "draft_all_reduces"}
+UNSAID = {("draft_step_ns", 0), ("draft_all_reduces", 0), ("covered", 1)}
+"""Values that go without saying, unless a user gave them."""
 
 
 def _single(inputs: Rows) -> Iterator[SimpleNamespace]:
@@ -59,7 +61,7 @@ def _single(inputs: Rows) -> Iterator[SimpleNamespace]:
     is_called = rows.get(("model", "draft_all_reduces"), SimpleNamespace(value=0)).value > 0
     for key, (name, written) in TOLD.items():
         row = rows.get(key)
-        if row is None or (row.value == 0 and row.input in HIDDEN_AT_ZERO and row.kind != "given"):
+        if row is None or ((row.input, row.value) in UNSAID and row.kind != "given"):
             continue
         if row.input != "draft_all_reduce_ns" or is_called:
             yield _line(name, written(row.value), row)
