@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
-from tracekit import queries, units
+from tracekit import units
 from tracekit.cli import names, output, page, table, waterfall
 from tracekit.cli.gate import Judgement
 
@@ -19,6 +19,8 @@ Steps = dict[str, str | int | float | list[str] | None]
 
 def parameters(name: str, steps: Steps) -> Steps:
     """Those of `steps` that the report takes."""
+    from tracekit import queries
+
     taken = {param.name for param in queries.load(name).params}
     return {key: value for key, value in steps.items() if key in taken}
 

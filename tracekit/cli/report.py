@@ -26,7 +26,7 @@ FORMS = {".html": "html", ".htm": "html", ".md": "markdown"}
 )
 @options.db()
 def command(run: str | None, other: str | None, target: Path, db: str | None) -> None:
-    """Write a report of a run to send to others: findings, charts, tables, how it was measured.
+    """Write a report of a run to send to others: findings, charts and tables.
 
     With OTHER, that run against RUN, and both. One file that needs no network. HTML has charts;
     Markdown has the same tables.
