@@ -52,11 +52,12 @@ def load(name: str) -> Query:
 
 
 def install(con: duckdb.DuckDBPyConnection) -> None:
-    """Create all views in the current database, with the comments their headers hold."""
+    """Create all views and shared macros in the current database, with the headers' comments."""
     con.execute("BEGIN")  # one commit: each of its own takes longer than the statement
     for name in VIEW_ORDER:
         for statement in _view_statements(load(name)):
             con.execute(statement)
+    con.execute(files(__name__).joinpath("macros.sql").read_text(encoding="utf-8"))
     con.execute("COMMIT")
 
 

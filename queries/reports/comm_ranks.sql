@@ -34,23 +34,10 @@
 --   n_early BIGINT: collectives it ended before another rank began, with corrected times: impossible on one clock.
 -- Limits: matched calls of measured steps (steps.is_measured) only; ranks without a trace may come later still.
 
-WITH chosen AS (
-    SELECT DISTINCT dp, rank, step
-    FROM steps
-    WHERE run = $run AND is_measured AND ($dp IS NULL OR dp = $dp)
-        AND kind = coalesce($kind, (SELECT main_kind FROM runs WHERE run = $run))
-),
-
-ranks AS (
-    SELECT collectives.*
-    FROM collectives
-    SEMI JOIN chosen
-        ON chosen.dp = collectives.dp
-        AND chosen.rank IS NOT DISTINCT FROM collectives.rank
-        AND chosen.step = collectives.step
-    WHERE run = $run AND transfer_ns IS NOT NULL
-        AND ($phase IS NULL OR phase = $phase)
-        AND ($category IS NULL OR category = $category)
+WITH ranks AS (
+    SELECT *
+    FROM chosen_collectives($run, $kind, $dp, $phase, $category)
+    WHERE transfer_ns IS NOT NULL
 ),
 
 calls AS (

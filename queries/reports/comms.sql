@@ -51,9 +51,7 @@
 
 WITH chosen AS (
     SELECT dp, rank, step, dur_ns
-    FROM steps
-    WHERE run = $run AND is_measured AND ($dp IS NULL OR dp = $dp)
-        AND kind = coalesce($kind, (SELECT main_kind FROM runs WHERE run = $run))
+    FROM chosen_steps($run, $kind, $dp)
 ),
 
 thresholds AS (
@@ -75,13 +73,8 @@ totals AS (
 ),
 
 ranks AS (
-    SELECT collectives.*
-    FROM collectives
-    SEMI JOIN chosen
-        ON chosen.dp = collectives.dp
-        AND chosen.rank IS NOT DISTINCT FROM collectives.rank
-        AND chosen.step = collectives.step
-    WHERE run = $run AND ($phase IS NULL OR phase = $phase) AND ($category IS NULL OR category = $category)
+    SELECT *
+    FROM chosen_collectives($run, $kind, $dp, $phase, $category)
 ),
 
 own AS (

@@ -56,18 +56,9 @@
 --     often the interval holds the truth. Where counters tell the tokens, what acceptance varies by chance is added. With one
 --     run on a side, what differs from run to run is in no interval.
 
-WITH sided AS (
-    SELECT *, list_contains($base, run) AS is_base
-    FROM step_units
-    WHERE (list_contains($base, run) OR list_contains($other, run))
-        AND ($dp IS NULL OR dp = $dp)
-        AND kind = coalesce($kind, (SELECT min_by(main_kind, run) FROM runs WHERE list_contains($base, run)))
-),
-
--- Where some step does not tell its requests, -1 stands for all.
-batched AS (
-    SELECT * EXCLUDE (n_reqs), CASE WHEN count(n_reqs) OVER () = count(*) OVER () THEN n_reqs ELSE -1 END AS batch
-    FROM sided
+WITH batched AS (
+    SELECT *
+    FROM sided_steps($base, $other, $kind, $dp)
 ),
 
 common AS (

@@ -29,33 +29,9 @@
 --     tokens; the rest is per token of the other. Without tokens on a side all is per step. Parts are busy time of what
 --     a step launched, unclipped: overlap closes them to the step. Waiting for work is left out.
 
-WITH sided AS (
-    SELECT *, list_contains($base, run) AS is_base
-    FROM step_units
-    WHERE (list_contains($base, run) OR list_contains($other, run))
-        AND ($dp IS NULL OR dp = $dp)
-        AND kind = coalesce($kind, (SELECT min_by(main_kind, run) FROM runs WHERE list_contains($base, run)))
-),
-
-batched AS (
-    SELECT * EXCLUDE (n_reqs), CASE WHEN count(n_reqs) OVER () = count(*) OVER () THEN n_reqs ELSE -1 END AS batch
-    FROM sided
-),
-
-main AS (
-    SELECT batch, any_value(kind) = 'decode' AND count(expected_tokens) = count(*) AS has_tokens
-    FROM batched
-    WHERE $batch IS NULL OR batch = $batch
-    GROUP BY batch
-    HAVING bool_or(is_base) AND NOT bool_and(is_base)
-    ORDER BY least(count(*) FILTER (WHERE is_base), count(*) FILTER (WHERE NOT is_base)) DESC, batch
-    LIMIT 1
-),
-
-units AS (
-    SELECT *, count(*) OVER (PARTITION BY is_base) AS n
-    FROM batched
-    INNER JOIN main USING (batch)
+WITH units AS (
+    SELECT *
+    FROM matched_steps($base, $other, $kind, $dp, $batch)
 ),
 
 totals AS (

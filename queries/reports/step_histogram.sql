@@ -14,10 +14,7 @@
 
 WITH samples AS (
     SELECT avg(dur_ns) AS ns
-    FROM steps
-    WHERE run = $run
-        AND kind = coalesce($kind, (SELECT main_kind FROM runs WHERE run = $run))
-        AND is_measured
+    FROM chosen_steps($run, $kind, NULL)
     GROUP BY dp, step
 ),
 

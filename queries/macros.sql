@@ -1,0 +1,52 @@
+-- Table macros that several reports share; stored in the database beside the views they read.
+
+-- Measured steps of a run, a row for each rank: of a kind, by default the run's main one.
+CREATE OR REPLACE MACRO chosen_steps(of_run, of_kind, of_dp) AS TABLE
+SELECT *
+FROM steps
+WHERE run = of_run AND is_measured AND (of_dp IS NULL OR dp = of_dp)
+    AND kind = coalesce(of_kind, (SELECT main_kind FROM runs WHERE run = of_run));
+
+-- Collectives in those steps, a row for each rank.
+CREATE OR REPLACE MACRO chosen_collectives(of_run, of_kind, of_dp, of_phase, of_category) AS TABLE
+SELECT collectives.*
+FROM collectives
+SEMI JOIN chosen_steps(of_run, of_kind, of_dp) AS chosen
+    ON chosen.dp = collectives.dp
+    AND chosen.rank IS NOT DISTINCT FROM collectives.rank
+    AND chosen.step = collectives.step
+WHERE run = of_run
+    AND (of_phase IS NULL OR phase = of_phase)
+    AND (of_category IS NULL OR category = of_category);
+
+-- Steps of both sides of a comparison, ranks reduced, with the batch that makes them comparable: the
+-- requests of the step, or -1 for all where some step does not tell them.
+CREATE OR REPLACE MACRO sided_steps(base_runs, other_runs, of_kind, of_dp) AS TABLE
+SELECT
+    * EXCLUDE (n_reqs),
+    CASE WHEN count(n_reqs) OVER () = count(*) OVER () THEN n_reqs ELSE -1 END AS batch,
+    list_contains(base_runs, run) AS is_base
+FROM step_units
+WHERE (list_contains(base_runs, run) OR list_contains(other_runs, run))
+    AND (of_dp IS NULL OR dp = of_dp)
+    AND kind = coalesce(of_kind, (SELECT min_by(main_kind, run) FROM runs WHERE list_contains(base_runs, run)));
+
+-- Of them, those of the batch that both sides have most steps of, or of the one asked for.
+CREATE OR REPLACE MACRO matched_steps(base_runs, other_runs, of_kind, of_dp, of_batch) AS TABLE
+WITH sided AS (
+    SELECT * FROM sided_steps(base_runs, other_runs, of_kind, of_dp)
+),
+
+main AS (
+    SELECT batch, any_value(kind) = 'decode' AND count(expected_tokens) = count(*) AS has_tokens
+    FROM sided
+    WHERE of_batch IS NULL OR batch = of_batch
+    GROUP BY batch
+    HAVING bool_or(is_base) AND NOT bool_and(is_base)
+    ORDER BY least(count(*) FILTER (WHERE is_base), count(*) FILTER (WHERE NOT is_base)) DESC, batch
+    LIMIT 1
+)
+
+SELECT *, count(*) OVER (PARTITION BY is_base) AS n
+FROM sided
+INNER JOIN main USING (batch);
