@@ -1,12 +1,15 @@
 """What every run of the tests has in common."""
 
+NEEDS = {
+    "vllm": "need real vLLM and were left out: `make test-vllm` sets it up and runs them",
+    "browser": "need Chromium and were left out: `make test-browser` runs them",
+}
+"""Markers of tests that pyproject.toml deselects, and what to say of them."""
+
 
 def pytest_terminal_summary(terminalreporter):
-    """Says what was left out for want of vLLM and torch, and how to run it."""
+    """Says what was left out, and how to run it."""
     left_out = terminalreporter.stats.get("deselected", [])
-    n = sum(item.get_closest_marker("vllm") is not None for item in left_out)
-    if n:
-        terminalreporter.write_line(
-            f"{n} tests need real vLLM and torch and were left out: `make test-vllm` sets both up "
-            "and runs them"
-        )
+    for marker, why in NEEDS.items():
+        if n := sum(item.get_closest_marker(marker) is not None for item in left_out):
+            terminalreporter.write_line(f"{n} tests {why}")

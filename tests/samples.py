@@ -303,3 +303,12 @@ def stalled(con, run):
     add(con, "nccl_note", run, kind="warning", name="net.cc:7", value="Cuda failure 999 'unknown'")
     add(con, "step_phase", run, busy_ns=us(9_900), **row)
     add(con, "step_category", run, category="gemm", busy_ns=us(9_900), exposed_ns=us(9_900), **row)
+
+
+def drafting(con, run):
+    """The run eagle3, of the model and on the machine of the baseline."""
+    eagle3(con, run)
+    of_the_baseline = {"gpu": "H200", "world_size": 2, "tensor_parallel": 2}
+    of_the_baseline |= {"model": "tiny-moe", "engine_version": "0.32.0", "is_synthetic": True}
+    marks = ", ".join(f"{column} = ?" for column in of_the_baseline)
+    con.execute(f"UPDATE run SET {marks} WHERE run = ?", [*of_the_baseline.values(), run])

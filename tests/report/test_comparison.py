@@ -3,24 +3,11 @@
 import pytest
 from click.testing import CliRunner
 from database import write_database
-from samples import baseline, eagle3
+from samples import baseline, drafting, eagle3
 
 import tracekit
-from tracekit import queries, report, units
+from tracekit import report, units
 from tracekit.cli import main
-
-if "compare_headline" not in {query.name for query in queries.catalog()}:
-    pytest.skip("no report that compares", allow_module_level=True)
-
-SAME = ["model", "gpu", "world_size", "tensor_parallel", "engine", "engine_version", "is_synthetic"]
-
-
-def drafting(con, run):
-    """The run eagle3, of the model and on the machine of the baseline."""
-    eagle3(con, run)
-    base = dict(zip(SAME, ("tiny-moe", "H200", 2, 2, "vllm", "0.32.0", True), strict=True))
-    marks = ", ".join(f"{column} = ?" for column in base)
-    con.execute(f"UPDATE run SET {marks} WHERE run = ?", [*base.values(), run])
 
 
 @pytest.fixture(scope="module")
