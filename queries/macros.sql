@@ -1,4 +1,8 @@
--- Table macros that several reports share; stored in the database beside the views they read.
+-- Macros that several reports share; stored in the database beside the views they read.
+
+-- What tells the tokens of several steps: the least certain of their sources.
+CREATE OR REPLACE MACRO least_certain(sources) AS
+list_filter(['log', 'counters', 'rule', 'trace'], lambda source: list_contains(sources, source))[1];
 
 -- Measured steps of a run, a row for each rank: of a kind, by default the run's main one.
 CREATE OR REPLACE MACRO chosen_steps(of_run, of_kind, of_dp) AS TABLE

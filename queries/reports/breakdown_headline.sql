@@ -24,7 +24,8 @@
 --   step_p10_ns DOUBLE: 10th percentile; NULL with a single step.
 --   step_p90_ns DOUBLE: 90th percentile; NULL with a single step.
 --   tokens_per_step DOUBLE: tokens emitted per request and step; NULL where nothing tells.
---   token_source VARCHAR: trace (n_emitted_tokens), counters (/metrics) or rule (no drafts: one each).
+--   token_source VARCHAR: what tells them: trace (n_emitted_tokens), rule (no drafts: one each), counters (/metrics) or
+--     log (the server's); the least certain where steps differ.
 --   ns_per_token DOUBLE: mean step less wait_for_work / tokens_per_step: what a stream waits for a token.
 --   tokens_per_s DOUBLE: its inverse, per stream.
 --   wait_for_work_ns DOUBLE: mean time without a request, left out of ns_per_token.
@@ -81,8 +82,8 @@ units AS (
         bool_or(is_verify) AS is_verify,
         max(coalesce(n_prefill_reqs, 0)::BIGINT + n_decode_reqs) AS n_reqs,
         coalesce(max(n_decode_reqs), 1) AS n_streams,
-        max(n_emitted_tokens) AS n_emitted,
         max(expected_tokens) AS n_expected,
+        max(token_source) AS token_source,
         avg(dur_ns) AS dur_ns,
         avg(dur_ns - coalesce(wait_for_work_ns, 0)) AS work_ns,
         avg(busy_ns) AS busy_ns,
@@ -110,10 +111,7 @@ figures AS (
         median(launch_delay_ns) AS launch_delay_ns,
         CASE WHEN count(n_expected) = count(*) THEN sum(n_expected) / sum(n_streams) END AS tokens_per_step,
         CASE
-            WHEN any_value(kind) <> 'decode' OR count(n_expected) < count(*) THEN NULL
-            WHEN count(n_emitted) = count(*) THEN 'trace'
-            WHEN bool_or(is_verify) THEN 'counters'
-            ELSE 'rule'
+            WHEN any_value(kind) = 'decode' AND count(n_expected) = count(*) THEN least_certain(list(token_source))
         END AS token_source
     FROM units
     HAVING count(*) > 0

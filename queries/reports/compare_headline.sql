@@ -26,7 +26,7 @@
 --   other_step_p50_ns DOUBLE: likewise.
 --   base_tokens_per_step DOUBLE: tokens emitted per request and step; NULL where nothing tells.
 --   other_tokens_per_step DOUBLE: likewise.
---   base_token_source VARCHAR: trace, counters or rule, as in breakdown_headline.
+--   base_token_source VARCHAR: trace, rule, counters or log, as in breakdown_headline.
 --   other_token_source VARCHAR: likewise.
 --   base_ns_per_token DOUBLE: mean step less wait_for_work / tokens_per_step; NULL like it.
 --   other_ns_per_token DOUBLE: likewise.
@@ -86,9 +86,9 @@ acceptance AS (
 
 samples AS (
     SELECT
-        is_base, batch, run, is_verify, work_ns, n_emitted_tokens, has_tokens,
+        is_base, batch, run, work_ns, token_source, has_tokens,
         if(has_tokens, expected_tokens / n_streams, 1) AS tokens,
-        if(has_tokens AND is_verify AND n_emitted_tokens IS NULL, coalesce(deviation, 0), 0) AS token_deviation,
+        if(has_tokens AND token_source IN ('counters', 'log'), coalesce(deviation, 0), 0) AS token_deviation,
         row_number() OVER (PARTITION BY is_base, batch ORDER BY run, dp, step) AS place,
         row_number() OVER (PARTITION BY is_base, batch ORDER BY work_ns) AS rank,
         sign(work_ns - median(work_ns) OVER side) AS above,
@@ -114,12 +114,7 @@ sides AS (
         count(DISTINCT run) AS n_runs,
         sum(work_ns) / sum(tokens) AS ns_per_token,
         CASE WHEN bool_and(has_tokens) THEN avg(tokens) END AS tokens_per_step,
-        CASE
-            WHEN NOT bool_and(has_tokens) THEN NULL
-            WHEN count(n_emitted_tokens) = count(*) THEN 'trace'
-            WHEN bool_or(is_verify) THEN 'counters'
-            ELSE 'rule'
-        END AS token_source,
+        CASE WHEN bool_and(has_tokens) THEN least_certain(list(token_source)) END AS token_source,
         median(work_ns) AS p50_ns,
         greatest(
             sum(from_mean * mean_before) / nullif(sum(from_mean ** 2), 0),

@@ -9,7 +9,7 @@
 --   n_requests DOUBLE: mean requests of a step.
 --   n_drafted DOUBLE: mean drafted tokens that a step checks for each request; 0 without drafts.
 --   k INTEGER: drafted tokens of a draft as configured, else the mean of those checked, rounded; 0 without drafts.
---   covered DOUBLE: part of the steps of a request that check a draft, by the counters' tokens of a draft; 1 without.
+--   covered DOUBLE: part of the steps of a request that check a draft, by spec_decode's tokens of a draft; 1 without.
 --   n_tokens DOUBLE: mean tokens of the target's pass.
 --   step_ns DOUBLE: mean time of a step, waiting for work left out.
 --   step_error_ns DOUBLE: half of the 95 % interval of that mean, steps taken as independent; NULL with a single step.

@@ -14,6 +14,7 @@
 --   n_decode_tokens INTEGER: tokens scheduled for decoding requests, drafts included; NULL where unknown.
 --   n_emitted_tokens INTEGER: tokens it emitted, where the trace tells; else NULL.
 --   expected_tokens DOUBLE: tokens it emitted, as steps.expected_tokens has them; NULL where unknown.
+--   token_source VARCHAR: trace, rule, counters or log, as steps.token_source; NULL like it.
 --   dur_ns DOUBLE: mean over ranks of the window on the device.
 --   work_ns DOUBLE: mean of dur_ns less wait_for_work_ns: what its requests wait for it.
 --   busy_ns DOUBLE: mean of busy_ns.
@@ -33,6 +34,7 @@ SELECT
     max(n_decode_tokens) AS n_decode_tokens,
     max(n_emitted_tokens) AS n_emitted_tokens,
     max(expected_tokens) AS expected_tokens,
+    max(token_source) AS token_source,
     avg(dur_ns) AS dur_ns,
     avg(dur_ns - coalesce(wait_for_work_ns, 0)) AS work_ns,
     avg(busy_ns) AS busy_ns,

@@ -29,6 +29,7 @@
 --   is_measured BOOLEAN: true where breakdowns use it: complete on all its ranks; all with device work where no step of its kind is.
 --   expected_tokens DOUBLE: tokens a decode step emitted: n_emitted_tokens, else one per request (one where their
 --     number is unknown) and n_draft_tokens times spec_decode's acceptance_rate; NULL where unknown.
+--   token_source VARCHAR: what tells them: trace, rule (no drafts: one each), counters or log (spec_decode's); NULL like it.
 --   annotation VARCHAR: the step's own annotation; NULL where it was cut without one.
 --   main_stream BIGINT: stream with most kernel time in the step; NULL without device work.
 --   longest_call VARCHAR: runtime call the host spent longest in; NULL where none took 100 us.
@@ -43,7 +44,7 @@ WITH flagged AS (
 ),
 
 acceptance AS (
-    SELECT run, acceptance_rate, mean_acceptance_length
+    SELECT run, acceptance_rate, mean_acceptance_length, source
     FROM spec_decode
     WHERE position IS NULL
 )
@@ -79,6 +80,12 @@ SELECT
             n_decode_reqs + n_draft_tokens * acceptance_rate, coalesce(n_decode_reqs, 1) * mean_acceptance_length
         )
     END AS expected_tokens,
+    CASE
+        WHEN expected_tokens IS NULL THEN NULL
+        WHEN n_emitted_tokens IS NOT NULL THEN 'trace'
+        WHEN is_verify THEN source
+        ELSE 'rule'
+    END AS token_source,
     annotation,
     main_stream,
     longest_call,

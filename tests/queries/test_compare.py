@@ -340,3 +340,23 @@ def test_samples_of_the_bootstrap_are_as_random_as_they_must_be(empty):
         """
     ).fetchone()
     assert variance == pytest.approx(1, abs=0.1)
+
+
+def test_tokens_that_a_log_told_are_said_to_be_of_the_log(empty):
+    add_run(empty, "base", STEADY)
+    add_run(empty, "other", STEADY, tokens=None)
+    row = {"n_drafted": 8, "n_accepted": 4, "acceptance_rate": 0.5, "mean_acceptance_length": 2}
+    add(empty, "spec_sample", "other", **row)
+    found = compare(empty)
+    assert (found.base_token_source, found.other_token_source) == ("trace", "log")
+    assert found.other_tokens_per_step == 2
+    (headline,) = dicts(empty, "breakdown_headline", run="other")
+    assert headline["token_source"] == "log"
+
+
+def test_of_several_sources_the_least_certain_is_told(empty):
+    add_run(empty, "base", STEADY)
+    add_run(empty, "counted", STEADY, tokens=None)
+    add_counters(empty, "counted", 100, 50, 50)
+    add_run(empty, "told", STEADY)
+    assert compare(empty, other=["counted", "told"]).other_token_source == "counters"

@@ -167,21 +167,30 @@ def _samples(main: SimpleNamespace) -> str:
     )
 
 
+COUNTED = {
+    "counters": "the server counted around the window",
+    "log": "the server's log tells, rounded",
+}
+"""Sources of tokens that do not tell those of each step."""
+
+
+def _counted(main: SimpleNamespace) -> list[str]:
+    told = {main.base_token_source, main.other_token_source}
+    return [words for source, words in COUNTED.items() if source in told]
+
+
 def _chance(main: SimpleNamespace) -> str:
-    is_counted = "counters" in (main.base_token_source, main.other_token_source)
-    if not is_counted or main.ratio_low is None:
+    counted = _counted(main)
+    if not counted or main.ratio_low is None:
         return ""
     return (
-        "Tokens are those that the server counted around the window: intervals hold what chance "
-        "does to step times and to acceptance."
+        f"Tokens are those that {' and that '.join(counted)}: intervals hold what chance does to "
+        "step times and to acceptance."
     )
 
 
 def _break_even(main: SimpleNamespace) -> str:
-    if main.break_even_tokens_per_step is None or "counters" not in (
-        main.base_token_source,
-        main.other_token_source,
-    ):
+    if main.break_even_tokens_per_step is None or not _counted(main):
         return ""
     here = f"{main.other_tokens_per_step:.2f}"
     return f"It pays above {main.break_even_tokens_per_step:.2f} tokens/step (here {here})."
