@@ -9,6 +9,7 @@ TracekitError
     TaxonomyError        a rule file that is malformed or contradicts itself
     ModelError           a model's folder, or a file in it, that is not what its name promises
     CaptureError         a server, load or profiler that did not do what a capture needs
+    AppError             a dashboard that cannot be started
     GateError            a comparison that is worse than its gate allows; exit code 3
 
 A message is one line, `place: what is wrong; what to do`, for example
@@ -60,6 +61,10 @@ class ModelError(TracekitError):
 
 class CaptureError(TracekitError):
     """A capture that cannot start, or ended early; what was recorded stays in its run folder."""
+
+
+class AppError(TracekitError):
+    """A dashboard that cannot be started: no streamlit, or nowhere to listen."""
 
 
 class GateError(TracekitError):

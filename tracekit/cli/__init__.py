@@ -8,6 +8,7 @@ import click
 
 from tracekit import __version__
 from tracekit.cli import (
+    app,
     bench,
     breakdown,
     capture,
@@ -42,6 +43,7 @@ VERBS = (
     compare,
     whatif,
     report,
+    app,
     check_draft,
     bench,
     sql,

@@ -1,0 +1,22 @@
+"""One colour for each kernel category, the same in all charts and in reports."""
+
+import altair as alt
+
+from tracekit import colors
+
+
+def groups(is_dark: bool) -> alt.Scale:
+    """Colours of groups of categories, by the group's name, in the order of a legend."""
+    return alt.Scale(
+        domain=[group.name for group in colors.groups()],
+        range=[group.dark if is_dark else group.light for group in colors.groups()],
+    )
+
+
+def categories(is_dark: bool) -> alt.Scale:
+    """Colours of single categories: those of one group share theirs."""
+    pairs = [(name, group) for group in colors.groups() for name in group.categories]
+    return alt.Scale(
+        domain=[name for name, _ in pairs],
+        range=[group.dark if is_dark else group.light for _, group in pairs],
+    )

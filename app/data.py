@@ -1,0 +1,100 @@
+"""The only door to the database: what reports say, remembered until the file changes."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pandas as pd
+import pyarrow as pa
+import streamlit as st
+
+import tracekit
+from tracekit import queries
+from tracekit.database import Database, default_database
+from tracekit.errors import StoreError
+from tracekit.queries.header import Query, Value
+
+Identity = tuple[str, int, int, int]
+"""Path, inode, modification time and size: an ingest puts a new file in the place of the old."""
+
+Params = tuple[tuple[str, Value], ...]
+
+REMEMBERED = 256
+"""Answers kept at a time, over all sessions."""
+
+EXACT = {
+    pa.int64(): pd.Int64Dtype(),
+    pa.int32(): pd.Int32Dtype(),
+    pa.bool_(): pd.BooleanDtype(),
+}
+"""Types that keep a whole number whole where others of its column are missing."""
+
+
+def path() -> Path:
+    """The database file: `--db` of the command, as `$TRACEKIT_DB`."""
+    return default_database()
+
+
+def query(name: str) -> Query:
+    """The report or view `name`, its header taken apart."""
+    return queries.load(name)
+
+
+def header(name: str) -> str:
+    """The comment above the query: what it answers, its columns and limits."""
+    lines = query(name).sql.split("\n\n", 1)[0].splitlines()
+    return "\n".join(line.removeprefix("--").removeprefix(" ") for line in lines)
+
+
+def report(name: str, /, **params: Value) -> pd.DataFrame:
+    """Rows of a report; whole numbers stay whole, `pd.NA` where one is missing.
+
+    Raises:
+        TracekitError: no database, no such run, a wrong parameter.
+    """
+    return _report(_identity(), name, tuple(params.items()))
+
+
+def rows(name: str, /, **params: Value) -> list[SimpleNamespace]:
+    """Rows of a report with their columns as attributes, for sentences; None where one is missing.
+
+    Raises:
+        TracekitError: as `report`.
+    """
+    return _rows(_identity(), name, tuple(params.items()))
+
+
+def schema() -> pd.DataFrame:
+    """Views and tables with the comments that the database holds."""
+    return report("schema")
+
+
+@contextmanager
+def reading() -> Iterator[Database]:
+    """The database, held open for several questions about one state of it."""
+    with tracekit.open(path()).batch() as database:
+        yield database
+
+
+def _identity() -> Identity:
+    place = path()
+    try:
+        status = place.stat()
+    except OSError as error:
+        raise StoreError(
+            f"{place}: no such database; make it with `tracekit ingest PATH --db {place}`"
+        ) from error
+    return (str(place), status.st_ino, status.st_mtime_ns, status.st_size)
+
+
+@st.cache_data(max_entries=REMEMBERED, show_spinner=False)
+def _report(identity: Identity, name: str, params: Params) -> pd.DataFrame:
+    table = Database(Path(identity[0])).report(name, **dict(params)).arrow()
+    return cast(pd.DataFrame, table.to_pandas(types_mapper=EXACT.get))
+
+
+@st.cache_data(max_entries=REMEMBERED, show_spinner=False)
+def _rows(identity: Identity, name: str, params: Params) -> list[SimpleNamespace]:
+    return Database(Path(identity[0])).report(name, **dict(params)).records()

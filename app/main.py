@@ -1,0 +1,23 @@
+"""The dashboard's router: the sidebar's choice, then the view that is asked for.
+
+Streamlit runs it by its path, once for each click; `tracekit app` starts that.
+"""
+
+import streamlit as st
+
+from tracekit.app import choice, data, parts
+
+VIEWS = (("overview", "Overview", ":material/home:"),)
+"""File in `views`, title and icon of each view, in the order of the menu."""
+
+st.set_page_config(page_title="tracekit", page_icon=":material/timeline:", layout="wide")
+page = st.navigation(
+    [st.Page(f"views/{name}.py", title=title, icon=icon) for name, title, icon in VIEWS]
+)
+with parts.telling():
+    runs = data.rows("run_list")
+    if runs:
+        choice.sidebar(runs)
+        page.run()
+    else:
+        parts.empty(f"{data.path()}: no run in it.", f"tracekit ingest PATH --db {data.path()}")

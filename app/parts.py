@@ -1,0 +1,99 @@
+"""How views show things: figures, charts and tables, each with its source and its rows as CSV."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import altair as alt
+import pandas as pd
+import streamlit as st
+
+from tracekit.app import columns, data
+from tracekit.cli.table import visible
+from tracekit.errors import TracekitError
+from tracekit.queries.header import Value
+from tracekit.report.document import Figure
+
+__all__ = ["chart", "computed", "empty", "escaped", "headline", "table", "telling", "visible"]
+
+Picture = alt.Chart | alt.LayerChart | alt.HConcatChart | alt.VConcatChart | alt.FacetChart
+
+_SIGNS = re.compile(r"([!-/:-@\[-`{-~])")
+
+
+def escaped(text: str) -> str:
+    """Text for a widget that reads Markdown: names from traces stay what they are."""
+    return _SIGNS.sub(r"\\\1", visible(text))
+
+
+@contextmanager
+def telling() -> Iterator[None]:
+    """Show what goes wrong in the body as one line, such as a database that is written anew."""
+    try:
+        yield
+    except TracekitError as error:
+        st.error(escaped(str(error)))
+
+
+def empty(what: str, command: str = "") -> None:
+    """Say what is not there, and what to run to have it."""
+    st.info(escaped(what))
+    if command:
+        st.code(visible(command), language=None)
+
+
+def headline(figures: Sequence[Figure]) -> None:
+    """Key figures side by side, each with a note on how it was come by."""
+    with st.container(horizontal=True):
+        for figure in figures:
+            value = f"{figure.value} {figure.unit}".rstrip()
+            st.metric(
+                escaped(figure.name),
+                value,
+                delta=figure.note or None,
+                delta_color="off",
+                delta_arrow="off",
+                border=True,
+            )
+
+
+def chart(picture: Picture, frame: pd.DataFrame, report: str, params: Mapping[str, Value]) -> None:
+    """A chart of the report's rows, with the way they are computed and the rows themselves."""
+    st.altair_chart(picture)
+    computed(frame, report, params)
+
+
+def table(
+    frame: pd.DataFrame,
+    report: str,
+    params: Mapping[str, Value],
+    shown: Sequence[str] = (),
+) -> None:
+    """Rows of a report in units that people read; `shown` are its columns, by default all."""
+    readable, config = columns.readable(frame, data.query(report), shown)
+    st.dataframe(readable, column_config=config, hide_index=True)
+    computed(frame, report, params)
+
+
+def computed(frame: pd.DataFrame, report: str, params: Mapping[str, Value]) -> None:
+    """The query's own header, and the rows as a file."""
+    place = f"{report}-{'-'.join(str(value) for value in params.values() if value is not None)}"
+    with st.container(horizontal=True):
+        with st.popover("How is this computed", key=f"computed-{place}"):
+            st.code(data.header(report), language=None, wrap_lines=True)
+            st.caption("The same rows in Python:")
+            st.code(_call(report, params), language="python", wrap_lines=True)
+        st.download_button(
+            "CSV",
+            frame.to_csv(index=False),
+            file_name=f"{report}.csv",
+            mime="text/csv",
+            icon=":material/download:",
+            on_click="ignore",
+            key=f"csv-{place}",
+        )
+
+
+def _call(report: str, params: Mapping[str, Value]) -> str:
+    given = "".join(f", {name}={value!r}" for name, value in params.items() if value is not None)
+    return f"tracekit.open({str(data.path())!r}).report({report!r}{given}).df()"

@@ -1,0 +1,1 @@
+"""The pages: one thin file each, run by Streamlit by its path."""

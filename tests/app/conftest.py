@@ -1,0 +1,40 @@
+"""A database as a user has one, and the dashboard over it without a browser."""
+
+from pathlib import Path
+
+import pytest
+from database import write_database
+from samples import baseline, drafting
+from streamlit.testing.v1 import AppTest
+
+import tracekit
+
+ROOT = Path(__file__).parents[2]
+RECORDED = sorted((ROOT / "sample_traces").glob("vllm_cpu_tp2_*"))
+
+
+@pytest.fixture(scope="session")
+def db(tmp_path_factory):
+    """Two recorded runs, without and with drafts, and two made by hand."""
+    path = tmp_path_factory.mktemp("app") / "runs.duckdb"
+    write_database(path, baseline, drafting)
+    tracekit.ingest(RECORDED, each=True, db=path)
+    return path
+
+
+@pytest.fixture
+def view(db, monkeypatch):
+    """Opens a view with an address's choice on that database; gives the page after its run."""
+
+    def open_view(name="overview", database=db, **address):
+        monkeypatch.setenv("TRACEKIT_DB", str(database))
+        page = AppTest.from_file(ROOT / "app" / "main.py", default_timeout=30)
+        for choice, value in address.items():
+            page.query_params[choice] = str(value)
+        page.run()
+        if name != "overview":
+            page.switch_page(f"views/{name}.py").run()
+        assert not page.exception, page.exception
+        return page
+
+    return open_view

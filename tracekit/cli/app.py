@@ -1,0 +1,80 @@
+"""tracekit app: the dashboard in a browser."""
+
+import os
+import socket
+import sys
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+from tracekit.cli import options, output
+from tracekit.errors import AppError
+
+SETTINGS = {
+    "browser.gatherUsageStats": "false",
+    "client.showErrorDetails": "none",
+    "client.toolbarMode": "viewer",
+    "server.fileWatcherType": "none",
+    "server.showEmailPrompt": "false",
+}
+"""Of Streamlit: it sends nothing, watches no files, and asks nothing."""
+
+
+@click.command("app")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65535),
+    default=8501,
+    show_default=True,
+    help="Port to listen on.",
+)
+@click.option("--no-browser", is_flag=True, help="Do not open a browser.")
+@options.db()
+def command(host: str, port: int, no_browser: bool, db: str | None) -> None:
+    """Open the dashboard in a browser.
+
+    It reads the database and never writes it; runs ingested meanwhile appear with the next click.
+    """
+    from tracekit.database import DATABASE_VARIABLE, default_database
+
+    _check_extra()
+    _check_free(host, port)
+    settings = {
+        **SETTINGS,
+        "server.address": host,
+        "server.port": str(port),
+        "server.headless": str(no_browser).lower(),
+    }
+    output.note(f"{default_database(db)}: dashboard at http://{host}:{port}, until Ctrl-C")
+    words = [word for name, value in settings.items() for word in (f"--{name}", value)]
+    environment = {**os.environ, DATABASE_VARIABLE: str(default_database(db).absolute())}
+    streamlit = [sys.executable, "-m", "streamlit", "run", str(_main()), *words]
+    os.execve(sys.executable, streamlit, environment)
+
+
+def _check_extra() -> None:
+    if find_spec("streamlit") is None:
+        raise AppError(
+            "app: streamlit is not installed, which shows it; pip install 'tracekit-llm[app]'"
+        )
+
+
+def _check_free(host: str, port: int) -> None:
+    """Streamlit would tell of a taken port only after it has started."""
+    try:
+        family, kind, proto, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, proto) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(place)
+    except OSError as error:
+        raise AppError(
+            f"{host}:{port}: cannot listen there ({error.strerror}); choose another with --port"
+        ) from error
+
+
+def _main() -> Path:
+    """Where `app/main.py` is installed: Streamlit runs it, nothing of it is loaded here."""
+    return Path(str(files("tracekit.app").joinpath("main.py")))
