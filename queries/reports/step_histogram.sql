@@ -5,6 +5,8 @@
 -- Params:
 --   $run VARCHAR: run to read.
 --   $kind VARCHAR = NULL: one of prefill, decode, mixed, idle, unknown; NULL as in breakdown.
+--   $dp INTEGER = NULL: only this data-parallel engine; NULL = all.
+--   $rank INTEGER = NULL: only this rank; NULL = the mean over ranks.
 -- Columns:
 --   low_ns BIGINT: shortest duration of the span.
 --   high_ns BIGINT: duration at which the next begins; NULL = no end, all the long ones are in it.
@@ -14,7 +16,8 @@
 
 WITH samples AS (
     SELECT avg(dur_ns) AS ns
-    FROM chosen_steps($run, $kind, NULL)
+    FROM chosen_steps($run, $kind, $dp)
+    WHERE $rank IS NULL OR rank = $rank
     GROUP BY dp, step
 ),
 

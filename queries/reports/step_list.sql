@@ -7,6 +7,7 @@
 --   $kind VARCHAR = NULL: one of prefill, decode, mixed, idle, unknown; NULL = all.
 --   $dp INTEGER = NULL: only this data-parallel engine; NULL = all.
 --   $rank INTEGER = NULL: only this rank; NULL = the mean over ranks.
+--   $step INTEGER = NULL: only this step; NULL = all.
 -- Columns:
 --   dp INTEGER: data-parallel engine.
 --   step INTEGER: step.
@@ -74,5 +75,6 @@ WHERE steps.run = $run
     AND ($kind IS NULL OR kind = $kind)
     AND ($dp IS NULL OR steps.dp = $dp)
     AND ($rank IS NULL OR steps.rank = $rank)
+    AND ($step IS NULL OR steps.step = $step)
 GROUP BY steps.dp, steps.step
 ORDER BY steps.dp, steps.step

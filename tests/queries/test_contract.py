@@ -15,6 +15,7 @@ QUERIES = queries.catalog()
 REPORTS = [query for query in QUERIES if query.kind == "report"]
 ARGUMENTS = {
     "name": "Marlin",
+    "step": 2,
     "base": "baseline",
     "other": "eagle3",
     "inputs": '[{"input": "baseline_ns", "value": 12e6}, {"input": "verify_ns", "value": 11e6}]',
