@@ -20,3 +20,11 @@ def categories(is_dark: bool) -> alt.Scale:
         domain=[name for name, _ in pairs],
         range=[group.dark if is_dark else group.light for _, group in pairs],
     )
+
+
+def phases(is_dark: bool) -> alt.Scale:
+    """Colours of the phases of a step, for charts that show these in place of categories."""
+    return alt.Scale(
+        domain=[phase.name for phase in colors.phases()],
+        range=[phase.dark if is_dark else phase.light for phase in colors.phases()],
+    )

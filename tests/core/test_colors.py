@@ -5,7 +5,7 @@ from math import dist
 
 import pytest
 
-from tracekit.colors import group_of, groups
+from tracekit.colors import group_of, groups, phases
 from tracekit.rules import builtin_document
 
 SIGHTS = {
@@ -52,13 +52,25 @@ def test_every_category_has_one_colour():
 
 @pytest.mark.parametrize("mode", PAPER)
 def test_colours_stand_out_from_their_background(mode):
-    found = {group.name: contrast(getattr(group, mode), PAPER[mode]) for group in groups()}
+    shown = [*groups(), *phases()]
+    found = {one.name: contrast(getattr(one, mode), PAPER[mode]) for one in shown}
     assert {name: ratio for name, ratio in found.items() if ratio < 3} == {}
+
+
+def test_every_phase_has_a_colour_and_a_verify_that_of_a_forward():
+    colors = {phase.name: (phase.light, phase.dark) for phase in phases()}
+    assert list(colors) == ["prepare", "forward", "verify", "sample", "draft", "other"]
+    assert colors["verify"] == colors["forward"]
 
 
 @pytest.mark.parametrize("mode", PAPER)
 @pytest.mark.parametrize("sight", SIGHTS)
-def test_colours_differ_to_everybody(mode, sight):
-    labs = {group.name: lab(seen(getattr(group, mode), SIGHTS[sight])) for group in groups()}
+@pytest.mark.parametrize(
+    "legend",
+    [groups(), [phase for phase in phases() if phase.name != "verify"]],
+    ids=["categories", "phases"],
+)
+def test_colours_differ_to_everybody(mode, sight, legend):
+    labs = {one.name: lab(seen(getattr(one, mode), SIGHTS[sight])) for one in legend}
     close = [pair for pair in combinations(labs, 2) if dist(labs[pair[0]], labs[pair[1]]) < 10]
     assert close == []
