@@ -10,12 +10,12 @@ import httpx
 
 
 @contextmanager
-def serving(words, port, **more):
+def serving(words, port, health="/health", **more):
     """Runs the command as long as the block, which begins when the server is healthy."""
     url = f"http://127.0.0.1:{port}"
     process = subprocess.Popen(words, start_new_session=True, **more)
     try:
-        while not is_healthy(url):
+        while not is_healthy(url + health):
             assert process.poll() is None
             time.sleep(0.05)
         yield url
@@ -24,8 +24,8 @@ def serving(words, port, **more):
         process.wait(60)
 
 
-def is_healthy(url):
+def is_healthy(address):
     try:
-        return httpx.get(f"{url}/health", trust_env=False).is_success
+        return httpx.get(address, trust_env=False).is_success
     except httpx.TransportError:
         return False
