@@ -12,20 +12,21 @@ import duckdb
 from tracekit.errors import TraceFormatError
 from tracekit.readers.accounts import note, tell
 from tracekit.readers.folder import InputFile
-from tracekit.readers.nccl_log import calls
-from tracekit.readers.nccl_log.facts import Fact, Row, standing
+from tracekit.readers.nccl_log import calls, said
+from tracekit.readers.nccl_log.facts import Row
 from tracekit.readers.nccl_log.fast import FastLane
-from tracekit.readers.nccl_log.links import own, with_comms
 from tracekit.readers.nccl_log.slow import SlowLane
 from tracekit.readers.nccl_log.text import hosts_of
 from tracekit.readers.nccl_log.trust import Process, strangers
 from tracekit.readers.plain import Plain, opened
 from tracekit.readers.rows import insert
 from tracekit.readers.statements import statement
+from tracekit.script import run_script
 
 _BATCH = 20_000
-_HEAD_BYTES = 64 << 10
-"""Of a log, looked at for the hosts that write it."""
+_SIGN = b"NCCL"
+_HEAD_BYTES = 1 << 20
+"""Of a log, from its first line of NCCL's on, looked at for the hosts that write it."""
 
 
 def read_logs(
@@ -41,14 +42,15 @@ def read_logs(
     """
     if not files:
         return
-    con.execute(statement("stage", "nccl_log"))
+    run_script(con, statement("stage", "nccl_log"), {})
     for file_id, file in files:
         try:
             with opened(file.path, file.shown, scratch) as plain:
                 _File(con, run, file_id, plain).read()
         except TraceFormatError as error:
             note(con, run, file_id, "NCCL log that cannot be read to its end", [str(error)])
-    con.execute("DROP TABLE nccl_stage")
+    for table in ("nccl_stage", "nccl_said", "nccl_head"):
+        con.execute(f"DROP TABLE {table}")
 
 
 class _File:
@@ -60,31 +62,38 @@ class _File:
         self._con = con
         self._run = run
         self._file_id = file_id
-        self._slow = SlowLane(hosts_of(plain.read(0, _HEAD_BYTES)))
-        self._fast = FastLane(con, plain, file_id)
+        hosts = hosts_of(_head(plain))
+        self._slow = SlowLane(hosts)
+        self._fast = FastLane(con, plain, file_id, hosts)
 
     def read(self) -> None:
-        for line in self._fast.rest():
-            self._slow.take(line)
+        for lines in self._fast.rest():
+            for line in lines:
+                self._slow.take(line)
             self._flush(_BATCH)
         self._flush(1)
         self._publish()
 
     def _flush(self, least: int) -> None:
         slow = self._slow
-        if len(slow.calls) >= least:
-            calls.stage(self._con, self._file_id, slow.calls)
-            slow.calls = []
-        if len(slow.choices.rows) >= least:
-            self._insert("nccl_tuning", slow.choices.rows)
-            slow.choices.rows = []
+        waiting = {"nccl_stage": slow.calls, "nccl_said": slow.said, "nccl_head": slow.mender.heads}
+        for table, rows in waiting.items():
+            if len(rows) >= least:
+                said.stage(self._con, table, self._file_id, rows)
+                rows.clear()
 
     def _publish(self) -> None:
         slow, tears = self._slow, self._slow.mender.tears
+        said.unmend(self._con, self._file_id)
         seen = calls.seen_of(self._con, self._file_id, tears)
-        lines = slow.lines + calls.lines_of(seen)
-        strange = strangers(lines, is_torn=tears.first_at is not None)
-        self._insert_facts(strange)
+        messages = slow.lines + said.lines_of(self._con, self._file_id)
+        is_torn = tears.first_at is not None
+        strange = strangers(messages + calls.lines_of(seen), is_torn=is_torn)
+        least = slow.least(len(messages))
+        self._insert("nccl_comm", _of_others(slow.comms.rows(least), strange))
+        said.publish(
+            self._con, self._run, self._file_id, is_torn=is_torn, least=least, strange=strange
+        )
         owners = slow.comms.owners()
         refused = calls.publish(self._con, self._run, self._file_id, tears, seen, strange, owners)
         for reason, n, example in refused:
@@ -92,42 +101,11 @@ class _File:
         self._tell("torn NCCL line", tears.n, tears.example)
         self._tell("NCCL line left out by Ray", slow.n_left_out, slow.left_out)
         self._tell("NCCL line longer than NCCL's are", slow.n_too_long, slow.too_long)
-        self._tell("NCCL note beyond those kept", slow.n_too_many, "")
         self._tell("row of NCCL's model without its head", slow.tables.n_refused, "")
         self._tell("communicator whose lines contradict", slow.comms.n_refused, "")
 
-    def _insert_facts(self, strange: set[Process]) -> None:
-        slow, least = self._slow, self._slow.least
-
-        def of_others(facts: Sequence[Fact], of: Sequence[str], word: str) -> list[Row]:
-            return _of_others(standing(facts, of, word, least=least), strange)
-
-        comms = _of_others(slow.comms.rows(least), strange)
-        self._insert("nccl_comm", comms)
-        self._insert("nccl_tuning", slow.choices.confirmed(least))
-        self._delete_cut_choices()
-        self._delete_choices_of(strange)
-        self._insert("nccl_model", of_others(slow.tables.facts, ("category",), "algorithm"))
-        links = of_others(
-            own(slow.links, comms), ("host", "pid", "transport", "direction"), "detail"
-        )
-        self._insert("nccl_link", with_comms(links, comms))
-        self._insert("nccl_note", of_others(slow.notes, ("kind", "name"), "value"))
-
     def _insert(self, table: str, rows: Sequence[Row]) -> None:
         insert(self._con, table, [{"run": self._run, "file_id": self._file_id, **r} for r in rows])
-
-    def _delete_cut_choices(self) -> None:
-        for said in self._slow.choices.cut():
-            values = {"run": self._run, "file_id": self._file_id, **said}
-            self._con.execute(statement("cut_choice", "nccl_log"), values)
-
-    def _delete_choices_of(self, strange: set[Process]) -> None:
-        for host, pid in strange:
-            self._con.execute(
-                "DELETE FROM nccl_tuning WHERE run = ? AND file_id = ? AND host = ? AND pid = ?",
-                [self._run, self._file_id, host, pid],
-            )
 
     def _tell(self, reason: str, n: int, example: str) -> None:
         tell(self._con, self._run, self._file_id, reason, n, example)
@@ -136,3 +114,15 @@ class _File:
 def _of_others(rows: Sequence[Row], strange: set[Process]) -> list[Row]:
     """Rows that are of none of the processes."""
     return [row for row in rows if (row["host"], row["pid"]) not in strange]
+
+
+def _head(plain: Plain) -> bytes:
+    """Some of the log from the first line of NCCL's on."""
+    start = 0
+    while plain.reaches(start + 1):
+        data = plain.read(start, start + _HEAD_BYTES)
+        if (at := data.find(_SIGN)) >= 0:
+            begin = start + max(data.rfind(b"\n", 0, at), data.rfind(b"\r", 0, at), 0)
+            return plain.read(begin, begin + _HEAD_BYTES)
+        start += _HEAD_BYTES
+    return b""

@@ -11,7 +11,7 @@ from tracekit.readers.nccl_log.formats import CATEGORIES
 from tracekit.readers.nccl_log.text import Header
 from tracekit.readers.nccl_log.torn import Tears
 from tracekit.readers.nccl_log.trust import Comm, Process, Seen, cut, joined
-from tracekit.readers.rows import Value, insert
+from tracekit.readers.rows import Value
 from tracekit.readers.statements import statement
 from tracekit.script import run_script
 
@@ -72,11 +72,6 @@ def _row(header: Header, found: re.Match[str]) -> Row:
         "is_in_place": found["send"] == found["recv"],
         "stream": found["stream"],
     }
-
-
-def stage(con: duckdb.DuckDBPyConnection, file_id: int, rows: Sequence[Row]) -> None:
-    """Put calls of the slow lane beside those of the fast one."""
-    insert(con, "nccl_stage", [{"file_id": file_id, **row} for row in rows])
 
 
 def seen_of(con: duckdb.DuckDBPyConnection, file_id: int, tears: Tears) -> list[Seen]:

@@ -121,7 +121,8 @@ class Communicators:
         Lines in doubt are believed where `least` agree.
         """
         rows = [row for life in self._lives if (row := self._row(life, least))]
-        kept = [row for row in rows if row not in _rivals(rows)]
+        rivals = {id(row) for row in _rivals(rows)}
+        kept = [row for row in rows if id(row) not in rivals]
         self.n_refused = len(self._lives) - len(kept)
         return kept
 
@@ -176,12 +177,8 @@ def _said(found: re.Match[str]) -> Said:
     return tuple(said.items())
 
 
-def _rivals(rows: Iterable[Row]) -> list[Row]:
+def _rivals(rows: Iterable[Row]) -> Iterator[Row]:
     """Rows that claim a rank of a communicator, while alive, that another claims as well."""
-    return list(_claimed_twice(rows))
-
-
-def _claimed_twice(rows: Iterable[Row]) -> Iterator[Row]:
     claims: dict[tuple[Value, ...], list[Row]] = {}
     for row in rows:
         if row["comm_id"] is not None:

@@ -1,7 +1,7 @@
-"""The fast lane: whole calls of a log, slice by slice, by DuckDB on several threads.
+"""The fast lane: whole lines of a log, slice by slice, by DuckDB on several threads.
 
-Huge logs are nearly all calls of one form. Lines of another form, torn ones among them, are
-handed on as text in the order of the file.
+Huge logs are nearly all calls, or messages that tell all by themselves. Other lines, torn ones
+among them, are handed on as text in the order of the file.
 """
 
 import re
@@ -13,8 +13,10 @@ from threading import local
 
 import duckdb
 
-from tracekit.readers.nccl_log.formats import CALL
+from tracekit.readers.nccl_log.formats import CALL, CHOICES, LINK
+from tracekit.readers.nccl_log.notes import PATTERNS
 from tracekit.readers.nccl_log.text import ANSI, HOST, PREFIXES, STAMP, Line
+from tracekit.readers.nccl_log.torn import HEAD
 from tracekit.readers.plain import Plain
 from tracekit.readers.statements import statement
 
@@ -28,10 +30,20 @@ _MAX_THREADS = 4
 _LINE_FEED, _RETURN = b"\n", b"\r"
 _LINE_END = re.compile(rb"[\n\r]")
 _COLOURED = rf"(?:(?:{ANSI})+{PREFIXES}(?:{ANSI})* )?"
-_WHOLE = (
-    rf"{_COLOURED}{PREFIXES}(?:{STAMP})?{HOST}:\d{{1,18}}:\d{{1,18}} (?:\[\d{{1,9}}\] )?"
-    rf"NCCL INFO {CALL}"
-)
+_BEFORE = rf"{_COLOURED}{PREFIXES}(?:{STAMP})?"
+_PROCESS = r":\d{1,18}:\d{1,18} (?:\[\d{1,9}\] )?"
+_WHOLE = rf"{_BEFORE}{HOST}{_PROCESS}NCCL INFO {CALL}"
+_MAX_MESSAGE_BYTES = 4 << 10
+"""The slow lane counts those that are longer than NCCL's."""
+
+_MESSAGE = re.sub(r"\(\?P<\w+>", "(?:", "|".join([*CHOICES, LINK, *PATTERNS]))
+_WARNING = r"(?:[^\s:]+:\d+ (?:\([^)]*\) )?)?NCCL WARN "
+_PLACE = r" ([^\s:]+:\d+)(?: \([^)]*\))?$"
+_PLAIN = r"[\t -~]*"
+_UNCLEAR = r"NCCL .*NCCL (?:INFO|WARN|TRACE|CALL)|\[repeated \d{1,9}x across cluster\]"
+_SLOW = rf"NCCL INFO (?:{HEAD}|(?:RCCL|NCCL) version|.*\|)"
+"""Messages that need others to be understood, or are torn."""
+
 _INTEREST = (
     r"[NR]CCL|[A-Za-z_][\w.\-]*:\d+:\d+ |opCount|sendbuff|recvbuff|datatype \d|nranks|nRanks|busId"
     r"|commId|stream (?:0x|\()|(?:START|COMPLETE)$| via |Bytes ->|proto |channel\{|globalrank"
@@ -39,24 +51,28 @@ _INTEREST = (
 )
 """What a line holds that may be a message, or a part of one."""
 
+_NOTHING = r"[^\x00-\x{10FFFF}]"
 _SIGN = b"NCCL"
 
 
 class FastLane:
-    """Stages the calls of one log; `n_calls` is how many there are."""
+    """Stages the calls of one log, and the messages of the hosts."""
 
-    def __init__(self, con: duckdb.DuckDBPyConnection, plain: Plain, file_id: int) -> None:
+    def __init__(
+        self, con: duckdb.DuckDBPyConnection, plain: Plain, file_id: int, hosts: frozenset[str]
+    ) -> None:
         self._con = con
         self._plain = plain
         self._file_id = file_id
+        self._patterns = _patterns(hosts)
         self._own = local()
         settings = con.execute("SELECT current_setting('threads'), current_database()").fetchone()
         assert settings is not None  # no table is read
         self._n_threads = min(int(settings[0]), _MAX_THREADS)
         self._database = str(settings[1])
 
-    def rest(self) -> Iterator[Line]:
-        """Lines that are left for the slow lane, in order; the calls are staged once it ends."""
+    def rest(self) -> Iterator[list[Line]]:
+        """Lines that are left for the slow lane, in order, by slice; once it ends all is staged."""
         with ThreadPoolExecutor(self._n_threads) as pool:
             parts = _parts(self._plain)
             ahead: deque[Future[list[Line]]] = deque()
@@ -66,7 +82,7 @@ class FastLane:
                 lines = ahead.popleft().result()
                 for part in islice(parts, 1):
                     ahead.append(pool.submit(self._stage, *part))
-                yield from lines
+                yield lines
 
     def _stage(self, start: int, end: int) -> list[Line]:
         data = self._plain.read(start, end)
@@ -82,8 +98,11 @@ class FastLane:
     def _staged(self, start: int, data: bytes) -> list[tuple[int, int]]:
         con = self._connection()
         text = data.decode("ascii", "replace") if data.isascii() else _one_byte_each(data)
-        con.execute(statement("lines", "nccl_log"), {"whole": _WHOLE, "start": start, "text": text})
+        values = {**self._patterns, "most": _MAX_MESSAGE_BYTES, "start": start, "text": text}
+        con.execute(statement("lines", "nccl_log"), values)
         con.execute(statement("calls", "nccl_log"), {"file_id": self._file_id})
+        values = {"file_id": self._file_id, "place": _PLACE}
+        con.execute(statement("said", "nccl_log"), values)
         return con.execute(statement("rest", "nccl_log"), {"interest": _INTEREST}).fetchall()
 
     def _connection(self) -> duckdb.DuckDBPyConnection:
@@ -93,6 +112,19 @@ class FastLane:
             self._own.con.execute(f'USE "{self._database}"')  # a cursor begins in the first one
         con: duckdb.DuckDBPyConnection = self._own.con
         return con
+
+
+def _patterns(hosts: frozenset[str]) -> dict[str, str]:
+    """Regular expressions of the lanes; of hosts that are not known a part may be cut."""
+    known = "|".join(re.escape(host) for host in sorted(hosts)) or _NOTHING
+    header = rf"{_BEFORE}(?:{known}){_PROCESS}"
+    return {
+        "call": _WHOLE,
+        "headed": rf"{header}(?:NCCL INFO |{_WARNING}){_PLAIN}",
+        "unclear": _UNCLEAR,
+        "message": rf"{header}(?:NCCL INFO (?:{_MESSAGE})|{_WARNING}.*)",
+        "slow": _SLOW,
+    }
 
 
 def _parts(plain: Plain) -> Iterator[tuple[int, int]]:
@@ -110,8 +142,8 @@ def _parts(plain: Plain) -> Iterator[tuple[int, int]]:
 
 
 def _one_byte_each(data: bytes) -> str:
-    """Text of as many characters as there are bytes: what is no ASCII cannot be in a call."""
+    """Text of as many characters as there are bytes: what is no ASCII is in no whole line."""
     return data.translate(_ASCII).decode("ascii")
 
 
-_ASCII = bytes(range(128)) + b"?" * 128
+_ASCII = bytes(range(128)) + b"\x7f" * 128

@@ -60,6 +60,7 @@ CHOICE_COPY = (
     r"(?P<kernel>cudaMemcpy(?:; ?CE synchronization with NVLS)?"
     r"|CE synchronization with NVLS|RMA proxy \+ CE)"
 )
+CHOICES = (CHOICE, CHOICE_OLD, CHOICE_SYMMETRIC, CHOICE_COPY)
 TABLE_HEAD = r"\s*Algorithm\s+\|(?P<cells>(?:\s+\w+\s+\|)+)"
 TABLE_PROTOCOLS = r"\s*Protocol\s+\|(?P<cells>(?:\s+\w+\s+\|)+)"
 TABLE_THREADS = r"\s*Max NThreads \|(?P<cells>(?:\s+\d+ \|)+)"

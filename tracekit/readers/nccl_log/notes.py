@@ -2,14 +2,13 @@
 
 import json
 import re
-from collections.abc import Mapping
 
 from tracekit.readers.nccl_log.facts import Row
 from tracekit.readers.nccl_log.formats import RING, TREES
-from tracekit.readers.nccl_log.text import Header
 
 VERSION = re.compile(r"(?P<lib>RCCL|NCCL) version\s*:? ?(?P<value>\d+\.\d+\.\d+)(?:[+\- ].*)?")
-_MAX_CHARACTERS = 2000
+MAX_CHARACTERS = 2000
+"""Of what a note says."""
 
 _FORMS = {
     "version": (VERSION,),
@@ -78,47 +77,32 @@ WATCHDOG = re.compile(
 """torch's own messages of a collective that hangs; they have no header of NCCL's."""
 
 
-def note_of(header: Header, text: str) -> Row | None:
-    """Row of `nccl_note`, without run and file, for a message; None for one nobody asks for."""
-    if header.level == "WARN":
-        return _row(header, "warning", header.place, text, {})
+PATTERNS = tuple(
+    pattern.pattern for kind, of in _FORMS.items() if kind != "version" for pattern in of
+)
+"""Of messages that are notes, but for versions."""
+
+
+def note_of(text: str) -> Row | None:
+    """What a message notes, in columns of `nccl_note`; None for one nobody asks for."""
     for kind, patterns in _FORMS.items():
         for pattern in patterns:
             if found := pattern.fullmatch(text):
-                return _note(header, kind, found)
+                return _note(kind, found)
     return None
 
 
-def bare_note(at_byte: int, text: str) -> Row | None:
-    """Row for a line without header: NCCL's version, or a hang that torch tells of."""
-    if found := VERSION.fullmatch(text.strip()):
-        return _note(None, "version", found) | {"at_byte": at_byte}
-    if found := WATCHDOG.fullmatch(text):
-        return _row(None, "warning", "watchdog", found["value"], {}) | {"at_byte": at_byte}
-    return None
-
-
-def _note(header: Header | None, kind: str, found: re.Match[str]) -> Row:
+def _note(kind: str, found: re.Match[str]) -> Row:
     said = found.groupdict()
     name, value = said.pop("name", None), said.pop("value", None)
     if kind == "version":
         name = str(said.pop("lib")).lower()
     if kind == "driver":
         kind, name = "version", "driver"
-    return _row(header, kind, name, value or found[0], said)
-
-
-def _row(
-    header: Header | None, kind: str, name: str | None, value: str, facts: Mapping[str, str | None]
-) -> Row:
-    told = {key: one for key, one in facts.items() if one is not None}
+    told = {key: one for key, one in said.items() if one is not None}
     return {
-        "at_byte": header.at_byte if header else None,
-        "logged_ns": header.logged_ns if header else None,
-        "host": header.host if header else None,
-        "pid": header.pid if header else None,
-        "kind": kind,
+        "note_kind": kind,
         "name": name,
-        "value": " ".join(value.split())[:_MAX_CHARACTERS],
+        "value": " ".join((value or found[0]).split())[:MAX_CHARACTERS],
         "facts": json.dumps(told) if told else None,
     }

@@ -5,17 +5,13 @@ from collections import Counter
 
 from tracekit.readers.nccl_log.calls import api_call_row, call_row
 from tracekit.readers.nccl_log.comms import Communicators
-from tracekit.readers.nccl_log.facts import NEVER, Fact, Row
+from tracekit.readers.nccl_log.facts import NEVER, Row, bare_row, said_row
 from tracekit.readers.nccl_log.formats import form_of
-from tracekit.readers.nccl_log.notes import bare_note, note_of
+from tracekit.readers.nccl_log.notes import VERSION, WATCHDOG, note_of
 from tracekit.readers.nccl_log.text import Header, Line, Piece, parsed
 from tracekit.readers.nccl_log.torn import Mender
 from tracekit.readers.nccl_log.trust import NOBODY, Process
-from tracekit.readers.nccl_log.tuning import Choices, ModelTables, choice_row
-from tracekit.readers.rows import Value
-
-MAX_NOTES = 200_000
-"""Of one file; those of 512 ranks with all of GRAPH are fewer."""
+from tracekit.readers.nccl_log.tuning import ModelTables
 
 MAX_MESSAGE_CHARACTERS = 8 << 10
 """Of a message with its header: NCCL cuts them at 1,024 bytes, RCCL at 4,096."""
@@ -27,30 +23,26 @@ class SlowLane:
     """Takes lines in the order of the file; what it finds stands in its members.
 
     `hosts` are those known to begin lines.
-    `calls` and `choices.rows` are to be taken out now and then: a log may be full of them.
+    `calls`, `said` and `mender.heads` are to be taken out now and then: a log may be full of them.
     """
 
     def __init__(self, hosts: frozenset[str]) -> None:
         self.calls: list[Row] = []
-        self.choices = Choices()
-        self.links: list[Fact] = []
-        self.notes: list[Fact] = []
+        self.said: list[Row] = []
         self.comms = Communicators()
-        self.tables = ModelTables()
+        self.tables = ModelTables(self.said)
         self.mender = Mender()
         self.lines: Counter[Process] = Counter()
         self.n_left_out = 0
         self.left_out = ""
-        self.n_too_many = 0
         self.n_too_long = 0
         self.too_long = ""
         self._hosts: Counter[str] = Counter()
         self._known = hosts
 
-    @property
-    def least(self) -> int:
-        """How many lines have to say the same where each is in doubt."""
-        if len(self.lines) < _TWICE:
+    def least(self, n_processes: int) -> int:
+        """How many lines have to say the same where each is in doubt, in a log of so many."""
+        if n_processes < _TWICE:
             return 1
         return NEVER if self.mender.is_in_pieces else _TWICE
 
@@ -71,15 +63,21 @@ class SlowLane:
 
     def _take_bare(self, line: Line, piece: Piece) -> None:
         if mended := self.mender.tail(line.at_byte, piece):
-            n_calls = len(self.calls)
+            n_calls, n_said = len(self.calls), len(self.said)
             self._whole(*mended, is_doubtful=True)
-            for row in self.calls[n_calls:]:
+            for row in self.calls[n_calls:] + self.said[n_said:]:
                 row["tail_at_byte"] = line.at_byte
-        elif piece.is_ended and (note := bare_note(line.at_byte, piece.text)):
-            self._note(note, is_doubtful=False)
-            self._version(NOBODY, note)
-        else:
+        elif not (piece.is_ended and self._take_note(line.at_byte, piece.text)):
             self.mender.cut_header(line.at_byte, piece)
+
+    def _take_note(self, at_byte: int, text: str) -> bool:
+        """Take a line without header if it is NCCL's version, or a hang that torch tells of."""
+        if found := VERSION.fullmatch(text.strip()):
+            self.said.append(bare_row(at_byte, "info", None, found[0]))
+            self.comms.version(NOBODY, found["value"])
+        elif found := WATCHDOG.fullmatch(text):
+            self.said.append(bare_row(at_byte, "warning", "watchdog", found["value"]))
+        return found is not None
 
     def _take_message(self, header: Header, piece: Piece, *, is_alone: bool) -> None:
         self.lines[header.process] += 1
@@ -104,14 +102,18 @@ class SlowLane:
 
     def _whole(self, header: Header, text: str, *, is_doubtful: bool) -> bool:
         """Take a message if it is of a known form to its end; whether it is."""
-        if header.level != "WARN" and (form := form_of(text)):
+        is_warning = header.level == "WARN"
+        form = None if is_warning else form_of(text)
+        if form and not form[0].startswith(("choice", "link")):
             self._take_form(header, *form, is_doubtful=is_doubtful)
-            return True
-        note = note_of(header, text)
-        if note is not None:
-            self._note(note, is_doubtful=is_doubtful)
-            self._version(header.process, note)
-        return note is not None
+        elif is_warning or form or note_of(text):
+            said = "warning" if is_warning else "info"
+            self.said.append(said_row(header, said, text, is_doubtful=is_doubtful))
+            if not is_warning and (found := VERSION.fullmatch(text)):
+                self.comms.version(header.process, found["value"])
+        else:
+            return False
+        return True
 
     def _take_form(
         self, header: Header, form: str, found: re.Match[str], *, is_doubtful: bool
@@ -120,10 +122,6 @@ class SlowLane:
             self.calls.append(call_row(header, found[0]))
         elif form == "api_call":
             self.calls.append(api_call_row(header, found))
-        elif form.startswith("choice"):
-            self.choices.add(choice_row(header, form, found), form, is_doubtful=is_doubtful)
-        elif form == "link":
-            self.links.append(Fact(_link_row(header, found), is_doubtful))
         elif form.startswith("table"):
             self._take_table(header, form, found, is_doubtful=is_doubtful)
         else:
@@ -153,35 +151,7 @@ class SlowLane:
         elif not is_doubtful:
             self.comms.channels(header, found)
 
-    def _version(self, process: Process, note: Row) -> None:
-        if note["kind"] == "version" and note["name"] in ("nccl", "rccl"):
-            self.comms.version(process, str(note["value"]))
-
-    def _note(self, row: Row, *, is_doubtful: bool) -> None:
-        if len(self.notes) < MAX_NOTES:
-            self.notes.append(Fact(row, is_doubtful))
-        else:
-            self.n_too_many += 1
-
 
 def _ends_stamp(text: str) -> bool:
     """Whether it is the end of a time whose beginning is missing."""
     return text.endswith("] ") and "[" not in text
-
-
-def _link_row(header: Header, found: re.Match[str]) -> Row:
-    connection = found["connection"]
-    to = found["to"] or found["from"]  # CollNet names one rank
-    row: dict[str, Value] = {
-        "at_byte": header.at_byte,
-        "host": header.host,
-        "pid": header.pid,
-        "channel": int(found["channel"]),
-        "connection": int(connection) if connection else None,
-        "from_rank": int(found["from"]),
-        "to_rank": int(to),
-        "direction": found["direction"],
-        "transport": found["transport"],
-        "detail": found["detail"],
-    }
-    return row

@@ -7,6 +7,7 @@ unbuffered stdout), and where something else is written in the midst of them.
 import re
 from dataclasses import dataclass
 
+from tracekit.readers.nccl_log.facts import Row
 from tracekit.readers.nccl_log.formats import form_of
 from tracekit.readers.nccl_log.text import Header, Piece
 from tracekit.readers.nccl_log.trust import NOBODY, Process
@@ -15,13 +16,17 @@ PIECE_BYTES = 128
 WINDOW_BYTES = 256 << 10
 """How far behind a head its tail is looked for: some blocks of each of eight ranks and more."""
 
-_HEAD = re.compile(
+HEAD = (
     r"\w+: opCount|(?:Channel|CollNet) \d|Trees \[|\d+ coll channels|Init timings"
     r"|(?:\[Rank \d+\] )?(?:ncclComm\w* ?(?:comm)?|comm 0x)"
     r"|(?:\w+(?: \[[\w ]+\])?: )?\d+ Bytes|nccl[A-Z]\w*\(0x"
     r"|(?:All|Red|Bro|Sen|Rec)[A-Za-z]*:?(?: o\w*)?$|\s*\w+ \|(?: +\d)"
 )
-"""Beginnings of messages that have a form of their own."""
+"""Beginnings of messages that have a form of their own, for RE2 and Python alike."""
+
+_HEAD = re.compile(HEAD)
+_BEGINNING = 4
+"""Characters by which heads are told apart."""
 
 _TAIL = re.compile(
     r"\[nranks=\d+\] stream|\bstream (?:0x[0-9a-f]+|\(nil\))$|globalrank \d+$|recvbuff 0x"
@@ -65,13 +70,32 @@ class _Open:
     length: int
 
 
+class _Last:
+    """The latest head that begins in one way, and the latest of another process than its."""
+
+    def __init__(self, at_byte: int, process: Process, last: "_Last | None") -> None:
+        self._at_byte = at_byte
+        self._process = process
+        self._other_at = last.of_another(process) if last else None
+
+    def of_another(self, process: Process) -> int | None:
+        """Byte of the latest head of another process than that one; None without."""
+        return self._other_at if process == self._process else self._at_byte
+
+
 class Mender:
-    """Keeps the heads whose tails are still to come, one per process."""
+    """Keeps the heads whose tails are still to come, one per process.
+
+    `heads` are all torn ones, to be taken out now and then.
+    """
 
     def __init__(self) -> None:
         self.tears = Tears()
+        self.heads: list[Row] = []
+        self.n_mended = 0
         self._open: dict[Process, _Open] = {}
-        self._heads: list[tuple[int, Process, str]] = []
+        self._last: dict[str, _Last] = {}
+        self._n_heads = 0
         self._n_cut = 0
         self._n_of_pieces = 0
 
@@ -86,8 +110,7 @@ class Mender:
             return
         self.tears.add(header.at_byte, piece.text)
         self.tears.n_in_stream += _IN_STREAM.search(piece.text) is not None
-        self._heads = [one for one in self._heads if _is_near(one[0], header.at_byte)]
-        self._heads.append((header.at_byte, header.process, piece.text))
+        self._remember(header.at_byte, header.process, piece.text)
         if not piece.is_ended:
             self._n_cut += 1
             self._n_of_pieces += piece.length % PIECE_BYTES == 0
@@ -98,7 +121,7 @@ class Mender:
         if _CUT_HEADER.search(piece.text) and (not piece.is_ended or "[" in piece.text):
             if not _TAIL.search(piece.text):  # which has been counted
                 self.tears.add(at_byte, piece.text)
-            self._heads.append((at_byte, NOBODY, ""))
+            self._remember(at_byte, NOBODY, "")
 
     def tail(self, at_byte: int, piece: Piece) -> tuple[Header, str] | None:
         """The message that a piece without header completes; None where not exactly one does."""
@@ -109,6 +132,7 @@ class Mender:
             (one,) = fitting
             del self._open[one.header.process]
             self.tears.n -= 1  # its head is whole again
+            self.n_mended += 1
             return one.header, one.text + piece.text
         if fitting or _TAIL.search(piece.text):
             self.tears.add(at_byte, piece.text)
@@ -119,11 +143,23 @@ class Mender:
         self._open.pop(header.process, None)
 
     def is_doubtful(self, header: Header, text: str) -> bool:
-        """Whether a message that looks whole may end in the tail of another process's."""
-        return any(
-            process != header.process and _is_near(at_byte, header.at_byte) and _alike(head, text)
-            for at_byte, process, head in self._heads
+        """Whether a message that looks whole may end in the tail of another process's.
+
+        That one began alike; of a head cut early anything may be the tail.
+        """
+        ends = range(min(len(text), _BEGINNING) + 1) if self._last else ()
+        heads = (
+            last.of_another(header.process) for end in ends if (last := self._last.get(text[:end]))
         )
+        return any(at is not None and _is_near(at, header.at_byte) for at in heads)
+
+    def _remember(self, at_byte: int, process: Process, text: str) -> None:
+        beginning = text[:_BEGINNING]
+        self._last[beginning] = _Last(at_byte, process, self._last.get(beginning))
+        self._n_heads += 1
+        host, pid = process
+        row: Row = {"place": self._n_heads, "at_byte": at_byte, "host": host, "pid": pid}
+        self.heads.append(row | {"beginning": beginning})
 
     def _fitting(self, at_byte: int, text: str) -> list[_Open]:
         if not (self._open and (_TAIL.search(text) or _BARE_TAIL.fullmatch(text.strip()))):
@@ -134,8 +170,3 @@ class Mender:
 
 def _is_near(head_at: int, at_byte: int) -> bool:
     return at_byte - head_at < WINDOW_BYTES
-
-
-def _alike(head: str, text: str) -> bool:
-    """Whether both begin alike; of a head cut early anything may be the tail."""
-    return head[:4] == text[: len(head[:4])]

@@ -4,28 +4,24 @@ The table comes in blocks of three algorithms, each with a head of three lines: 
 under a head that is whole, once per collective.
 """
 
+import json
 import re
-from collections import Counter
 from dataclasses import dataclass, field
+from functools import lru_cache
 
-from tracekit.readers.nccl_log.facts import Fact, Row, content_of
+from tracekit.readers.nccl_log.facts import Row, said_row
 from tracekit.readers.nccl_log.formats import ALGORITHMS, PROTOCOLS, TABLE_ALGORITHMS, category
 from tracekit.readers.nccl_log.text import Header
-from tracekit.readers.nccl_log.trust import Process, begins
-from tracekit.readers.rows import Value
+from tracekit.readers.nccl_log.trust import Process
 
 Key = tuple[Process, int]
 """A thread of a process."""
 
 
-def choice_row(header: Header, form: str, found: re.Match[str]) -> Row:
-    """Row of `nccl_tuning`, without run and file, for a line of the form of that name."""
+def choice_of(form: str, found: re.Match[str]) -> Row:
+    """What a line of the form of that name chose, in columns of `nccl_tuning`."""
     said = found.groupdict()
     row: Row = {
-        "at_byte": header.at_byte,
-        "host": header.host,
-        "pid": header.pid,
-        "tid": header.tid,
         "category": category(said["coll"]) if said["coll"] else None,
         "bytes": int(said["bytes"]),
         "algorithm": None,
@@ -76,74 +72,36 @@ def _name(names: tuple[str, ...], code: int) -> str | None:
     return names[code] if 0 <= code < len(names) else None
 
 
-Content = tuple[Value, ...]
-"""What a choice says, without where."""
-
-_LAST = {"choice_symmetric": ("kernel", "n_threads"), "choice_copy": ("category", "kernel")}
-"""Forms whose end could be cut unseen: their last word, and what decides it."""
-
-
-class Choices:
-    """Collects choices; `rows` is to be taken out now and then, a log may be full of them."""
-
-    def __init__(self) -> None:
-        self.rows: list[Row] = []
-        self._doubtful: list[Row] = []
-        self._said: Counter[Content] = Counter()
-        self._last: Counter[tuple[str, Value, Value]] = Counter()
-
-    def add(self, row: Row, form: str, *, is_doubtful: bool) -> None:
-        """Take a row of `choice_row`."""
-        self._said[content_of(row)] += 1
-        (self._doubtful if is_doubtful else self.rows).append(row)
-        if form in _LAST:
-            of, word = _LAST[form]
-            self._last[form, row[of], row[word]] += 1
-
-    def confirmed(self, least: int) -> list[Row]:
-        """Rows in doubt that were said `least` times."""
-        return [row for row in self._doubtful if self._said[content_of(row)] >= least]
-
-    def cut(self) -> list[Row]:
-        """Columns of choices whose last word was cut: a longer one begins with it."""
-        return [
-            {"category": None, "kernel": None, "n_threads": None}
-            | dict(zip(_LAST[form], said, strict=True))
-            for form, *said in self._last
-            for other, of, word in self._last
-            if (form, said[0]) == (other, of)
-            and begins(str(said[1]), str(word))
-            and self._last[form, said[0], said[1]] <= self._last[other, of, word]
-        ]
+LAST_WORDS = {"choice_symmetric": ("kernel", "n_threads"), "choice_copy": ("category", "kernel")}
+"""Forms whose end could be cut unseen: what decides their last word, and that word."""
 
 
 @dataclass(slots=True)
 class _Block:
-    algorithms: list[str | None]
-    protocols: list[str] | None = None
-    threads: list[int] | None = None
+    algorithms: tuple[str | None, ...]
+    protocols: tuple[str, ...] = ()
+    threads: tuple[int, ...] = ()
     seen: set[str] = field(default_factory=set)
 
 
 class ModelTables:
-    """Collects the rows of one file; a thread's lines belong together."""
+    """Adds the rows of one file's tables to what is `said`; a thread's lines belong together."""
 
-    def __init__(self) -> None:
-        self.facts: list[Fact] = []
+    def __init__(self, said: list[Row]) -> None:
         self.n_refused = 0
+        self._said = said
         self._blocks: dict[Key, _Block] = {}
 
     def head(self, header: Header, found: re.Match[str]) -> None:
         """Begin a block: the names of its algorithms."""
-        names = [cell.strip() for cell in found["cells"].split("|")[:-1]]
-        algorithms = [TABLE_ALGORITHMS.get(name) for name in names]
-        self._blocks[header.process, header.tid] = _Block(algorithms)
+        algorithms = (TABLE_ALGORITHMS.get(name) for name in _names(found["cells"]))
+        self._blocks[header.process, header.tid] = _Block(tuple(algorithms))
 
     def protocols(self, header: Header, found: re.Match[str]) -> None:
         """Take the protocols, three for each algorithm."""
         block = self._block(header)
         if block is not None:
-            names = [cell.strip().upper() for cell in found["cells"].split("|")[:-1]]
+            names = tuple(name.upper() for name in _names(found["cells"]))
             self._keep(header, len(names) == 3 * len(block.algorithms) and not block.protocols)
             block.protocols = names
 
@@ -151,29 +109,23 @@ class ModelTables:
         """Take the most threads of a block, by algorithm and protocol."""
         block = self._block(header)
         if block is not None:
-            counts = [int(cell) for cell in found["cells"].split("|")[:-1]]
+            counts = tuple(int(name) for name in _names(found["cells"]))
             self._keep(header, len(counts) == 3 * len(block.algorithms) and not block.threads)
             block.threads = counts
 
     def row(self, header: Header, found: re.Match[str], *, is_doubtful: bool) -> None:
         """Take the latencies and bandwidths of one collective."""
         block = self._block(header)
-        cells = [cell.split("/") for cell in found["cells"].split("|")[:-1]]
-        is_whole = block is not None and len(cells) == len(block.protocols or ())
+        is_whole = block is not None and found["cells"].count("|") == len(block.protocols)
         if block is None or not is_whole or not block.threads or found["coll"] in block.seen:
             self.n_refused += 1
             self.lost(header)
             return
         block.seen.add(found["coll"])
-        for i, (latency, bandwidth) in enumerate(cells):
-            algorithm, protocol = block.algorithms[i // 3], (block.protocols or [])[i]
-            if algorithm is not None:
-                row = _model_row(header, found["coll"], algorithm, protocol, block.threads[i])
-                row |= {
-                    "latency_ns": round(float(latency) * 1000),
-                    "algbw_gb_per_s": float(bandwidth),
-                }
-                self.facts.append(Fact(row, is_doubtful))
+        text = _cells(
+            *found.group("coll", "cells"), block.algorithms, block.protocols, block.threads
+        )
+        self._said.append(said_row(header, "model", text, is_doubtful=is_doubtful))
 
     def lost(self, header: Header) -> None:
         """A line of the thread's table is torn: what follows belongs to no head."""
@@ -187,13 +139,29 @@ class ModelTables:
             self.lost(header)
 
 
-def _model_row(header: Header, collective: str, algorithm: str, protocol: str, threads: int) -> Row:
-    return {
-        "at_byte": header.at_byte,
-        "host": header.host,
-        "pid": header.pid,
-        "category": category(collective),
-        "algorithm": algorithm,
-        "protocol": protocol,
-        "max_threads": threads,
-    }
+def _names(cells: str) -> list[str]:
+    return [cell.strip() for cell in cells.split("|")[:-1]]
+
+
+@lru_cache(maxsize=1024)
+def _cells(
+    collective: str,
+    cells: str,
+    algorithms: tuple[str | None, ...],
+    protocols: tuple[str, ...],
+    threads: tuple[int, ...],
+) -> str:
+    """Cells of a row of the table, in columns of `nccl_model`, as JSON: one text is one message."""
+    pairs = [cell.split("/") for cell in _names(cells)]
+    rows = [
+        {
+            "category": category(collective),
+            "algorithm": algorithms[i // 3],
+            "protocol": protocols[i],
+            "latency_ns": round(float(latency) * 1000),
+            "algbw_gb_per_s": float(bandwidth),
+            "max_threads": threads[i],
+        }
+        for i, (latency, bandwidth) in enumerate(pairs)
+    ]
+    return json.dumps([row for row in rows if row["algorithm"] is not None])

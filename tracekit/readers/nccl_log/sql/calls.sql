@@ -25,7 +25,7 @@ FROM (
         at_byte,
         said,
         string_split(header[position], ':') AS process,
-        -- A prefix such as `[0]` ends in a bracket too: publish.sql tells it by its form.
+        -- A prefix such as `[0]` ends in a bracket too: nccl_logged_ns tells it by its form.
         CASE WHEN suffix(header[position - 1], ']')
             THEN split_part(array_to_string(header[:position - 1], ' '), '[', -1)
         END AS stamp
@@ -36,6 +36,6 @@ FROM (
             string_split(split_part(line, ' NCCL INFO ', 1), ' ') AS header,
             len(header) - prefix(header[-1], '[')::INTEGER AS position
         FROM nccl_line
-        WHERE is_call
+        WHERE lane = 'call'
     )
 )

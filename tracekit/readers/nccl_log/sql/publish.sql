@@ -8,14 +8,9 @@ JOIN nccl_doubt AS doubt
     AND doubt.global_rank IS NOT DISTINCT FROM stage.global_rank
 WHERE stage.file_id = $file_id AND (NOT doubt.is_joined OR stage.at_byte >= $torn_at)
 UNION
--- A process does not begin a line before the one it has begun is at its end.
-SELECT mended.at_byte, true
-FROM nccl_stage AS mended
-JOIN nccl_stage AS between_them
-    ON between_them.file_id = mended.file_id AND between_them.host = mended.host
-    AND between_them.pid = mended.pid AND between_them.at_byte > mended.at_byte
-    AND between_them.at_byte < mended.tail_at_byte
-WHERE mended.file_id = $file_id AND mended.tail_at_byte IS NOT NULL;
+SELECT stage.at_byte, true
+FROM nccl_stage AS stage
+WHERE stage.file_id = $file_id AND stage.tail_at_byte IS NOT NULL AND stage.at_byte IN (FROM nccl_unmended);
 
 -- A pointer is used again once its communicator is gone.
 CREATE OR REPLACE TEMP TABLE nccl_life AS
@@ -37,13 +32,9 @@ WITH code AS (
         ['sum', 'prod', 'max', 'min', 'avg'] AS reduction
 ),
 
-timed AS (
-    SELECT
-        stage.*,
-        rtrim(stage.stamp, ']') AS moment,
-        regexp_matches(stage.stamp, ' [+-]\d\d\d\d\]?$') AS has_zone
-    FROM nccl_stage AS stage
-    WHERE stage.file_id = $file_id AND stage.at_byte NOT IN (SELECT at_byte FROM nccl_refused)
+call AS (
+    FROM nccl_stage
+    WHERE file_id = $file_id AND at_byte NOT IN (SELECT at_byte FROM nccl_refused)
 )
 
 SELECT
@@ -51,13 +42,7 @@ SELECT
     $file_id AS file_id,
     call.at_byte,
     call.source,
-    CASE
-        WHEN has_zone THEN
-            epoch_ns(TRY_CAST(moment[:-7] AS TIMESTAMP_NS))
-            - moment[-5:-3]::BIGINT * 3600000000000
-            - (moment[-5] || moment[-2:])::BIGINT * 60000000000
-        ELSE epoch_ns(TRY_CAST(moment AS TIMESTAMP_NS))
-    END AS logged_ns,
+    nccl_logged_ns(call.stamp) AS logged_ns,
     call.host,
     call.pid,
     call.tid,
@@ -82,7 +67,7 @@ SELECT
     ) AS bytes,
     call.is_in_place,
     call.stream
-FROM timed AS call
+FROM call
 CROSS JOIN code
 LEFT JOIN nccl_category AS category ON category.collective = call.collective
 LEFT JOIN nccl_life AS life
