@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
+from typing import Literal
 
 from tracekit import units
 from tracekit.queries.header import Query
@@ -40,13 +41,18 @@ class Figure:
     note: str = ""
 
 
+Topic = Literal["all_reduce", "ranks", "gemm", "host", "drafts", "unknown", "runs"]
+"""What a finding is about; `runs`: two of them, side by side."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A sentence, what is to be said beside it, and the rows that prove it."""
+    """A sentence, what is to be said beside it, the rows that prove it, and what it is about."""
 
     title: str
     text: str
     proof: Table
+    topic: Topic = "runs"
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,7 +117,7 @@ def _all_reduce(measured: Measured, row: SimpleNamespace, run: SimpleNamespace) 
     proof = table("AllReduce by phase", work, tables.BREAKDOWN)
     if parts:
         proof = table("AllReduce by phase", parts, tables.waiting(run), lambda part: not part.phase)
-    return [Finding(title, text, proof)]
+    return [Finding(title, text, proof, "all_reduce")]
 
 
 def _straggler(measured: Measured, row: SimpleNamespace, run: SimpleNamespace) -> list[Finding]:
@@ -132,7 +132,7 @@ def _straggler(measured: Measured, row: SimpleNamespace, run: SimpleNamespace) -
     )
     text = f"It costs the others {units.ms(first.cost_ns)} ms of a step. {_why(first)}"
     proof = table("Ranks, what they cost the others", ranks[:PROOF], tables.ranks(run))
-    return [Finding(title, text, proof)]
+    return [Finding(title, text, proof, "ranks")]
 
 
 def _why(row: SimpleNamespace) -> str:
@@ -159,7 +159,7 @@ def _gemm(measured: Measured, row: SimpleNamespace, run: SimpleNamespace) -> lis
         f"{units.ms(first.busy_ns)} ms, {page.per_cent(first.share_of_step)} of a step."
     )
     proof = table("GEMM and MoE GEMM by implementation", work[:PROOF], tables.BREAKDOWN)
-    return [Finding(title, "", proof)]
+    return [Finding(title, "", proof, "gemm")]
 
 
 def _host(measured: Measured, row: SimpleNamespace, run: SimpleNamespace) -> list[Finding]:
@@ -170,7 +170,7 @@ def _host(measured: Measured, row: SimpleNamespace, run: SimpleNamespace) -> lis
             f"for up to {units.duration(gaps[0].stall_ns)}."
         )
         text = "A stall makes the mean of a few steps meaningless: look at the median."
-        return [Finding(title, text, table("Stalls", gaps[:PROOF], tables.STALLS))]
+        return [Finding(title, text, table("Stalls", gaps[:PROOF], tables.STALLS), "host")]
     if row.starved_share is None:
         return []
     share = page.per_cent(row.starved_share)
@@ -178,7 +178,7 @@ def _host(measured: Measured, row: SimpleNamespace, run: SimpleNamespace) -> lis
     is_late = row.starved_share >= LATE
     title += ": launches come too late." if is_late else ": the host keeps ahead."
     text = "The profiler slows the host: without it this is less." if is_late else ""
-    return [Finding(title, text, table("Waiting for the host", [row], tables.HOST))]
+    return [Finding(title, text, table("Waiting for the host", [row], tables.HOST), "host")]
 
 
 def _drafts(measured: Measured, row: SimpleNamespace, run: SimpleNamespace) -> list[Finding]:
@@ -200,7 +200,7 @@ def _drafts(measured: Measured, row: SimpleNamespace, run: SimpleNamespace) -> l
     is_step = table(
         "Phases of a step with drafts", phases, tables.PHASES, lambda part: part.row_kind == "step"
     )
-    return [Finding(title, text, is_step)]
+    return [Finding(title, text, is_step, "drafts")]
 
 
 def _unknown(measured: Measured, row: SimpleNamespace, run: SimpleNamespace) -> list[Finding]:
@@ -209,7 +209,8 @@ def _unknown(measured: Measured, row: SimpleNamespace, run: SimpleNamespace) -> 
     names = measured.ask("kernels", run=run.run, category="unknown", top=PROOF)
     title = f"{page.per_cent(row.unknown_share)} of busy time is in kernels of no known class."
     text = "They are in no other category; rules of your own can name them."
-    return [Finding(title, text, table("Kernels of no known class", names, tables.KERNELS))]
+    proof = table("Kernels of no known class", names, tables.KERNELS)
+    return [Finding(title, text, proof, "unknown")]
 
 
 def cost_sentences(measured: Measured, run: SimpleNamespace) -> tuple[str, ...]:
