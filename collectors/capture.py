@@ -16,7 +16,7 @@ from tracekit.collectors.options import Patience, ProfileOptions
 from tracekit.collectors.process.signals import Signals
 from tracekit.collectors.recording import Recording, recording
 from tracekit.collectors.report import RedactedReport, Report
-from tracekit.collectors.run_folder import PROFILED, UNPROFILED, RunFolder
+from tracekit.collectors.run_folder import PROFILED, RunFolder, unprofiled_names
 from tracekit.collectors.secrets import Known, errors_redacted
 from tracekit.collectors.size import refuse_small_disk
 from tracekit.collectors.trace_files import check_ranks
@@ -47,6 +47,7 @@ class Plan:
     n_warmups: int
     patience: Patience
     replaces: bool = False
+    n_unprofiled: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ class Capture:
         self.report.note(refuse_small_disk(runs[0].folder, options, n_ranks, len(runs)))
 
     def measure(self, target: Target, recorded: Recording, concurrency: int) -> None:
-        """Warm up, then run the load once without and once with the profiler."""
+        """Warm up, then run the load without the profiler and once with it."""
         run = WindowRun(
             target=target,
             load=self.plan.load,
@@ -109,8 +110,9 @@ class Capture:
         for number in range(self.plan.n_warmups):
             self.report.stage(f"{of_run}warming up")
             run.warm_up(f"warmup{number}")
-        self.report.stage(f"{of_run}load without profiler")
-        run.unprofiled(UNPROFILED)
+        for name in unprofiled_names(self.plan.n_unprofiled):
+            self.report.stage(f"{of_run}load without profiler")
+            run.unprofiled(name)
         self.report.stage(f"{of_run}load under the profiler")
         with profiler_explained(target.engine, self.plan.patience.stop_profile_s, recorded.known):
             run.profiled(PROFILED, self.plan.profile)

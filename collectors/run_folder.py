@@ -14,6 +14,12 @@ FORMAT = 1
 PROFILED, UNPROFILED = "profiled", "unprofiled"
 """Names of the windows that count."""
 
+
+def unprofiled_names(n: int) -> list[str]:
+    """Names of `n` windows without the profiler: unprofiled, unprofiled-2, ..."""
+    return [UNPROFILED, *(f"{UNPROFILED}-{number}" for number in range(2, n + 1))]
+
+
 FOLDERS = ("traces", "logs", "metrics", "load", "gpu", "nccl", "machine", "models")
 KINDS = {
     "traces/*.json": "trace",

@@ -17,7 +17,7 @@ from tracekit.collectors.process.job import GRACE_S, WRITING_GRACE_S, Job
 from tracekit.collectors.process.signals import Signals
 from tracekit.collectors.recording import Recording
 from tracekit.collectors.report import Report
-from tracekit.collectors.run_folder import RunFolder
+from tracekit.collectors.run_folder import UNPROFILED, RunFolder
 from tracekit.collectors.trace_files import TraceDir
 from tracekit.errors import CaptureError
 
@@ -69,9 +69,11 @@ class WindowRun:
         self.folder.load_rows(name).unlink(missing_ok=True)
 
     def unprofiled(self, name: str) -> None:
-        """Run the load."""
+        """Run the load; what may be amiss with it is told in the first such window alone."""
         window = self._measured(name)
         self.recorded.add_window({**window, "is_profiled": False})
+        if name != UNPROFILED:
+            return
         if window["metrics_before"] is None:
             self.report.note("no counters: /metrics is not there; SGLang has --enable-metrics")
         self._tell_unreached(window["n_requests_at_once"])

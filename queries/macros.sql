@@ -23,17 +23,43 @@ WHERE run = of_run
     AND (of_phase IS NULL OR phase = of_phase)
     AND (of_category IS NULL OR category = of_category);
 
--- Steps of both sides of a comparison, ranks reduced, with the batch that makes them comparable: the
--- requests of the step, or -1 for all where some step does not tell them.
-CREATE OR REPLACE MACRO sided_steps(base_runs, other_runs, of_kind, of_dp) AS TABLE
+-- What makes of times and tokens of a run's trace those of its server without the profiler; where a run
+-- of the list has no such window, all stay as traced.
+CREATE OR REPLACE MACRO unprofiled_factors(of_runs) AS TABLE
 SELECT
-    * EXCLUDE (n_reqs),
+    run,
+    count(trace_factor) OVER () = count(*) OVER () AS is_unprofiled,
+    if(is_unprofiled, trace_factor, 1) AS time_factor,
+    if(is_unprofiled, coalesce(token_factor, 1), 1) AS token_factor
+FROM (SELECT unnest(of_runs) AS run)
+LEFT JOIN (FROM windows WHERE is_quoted) USING (run);
+
+-- Steps of both sides of a comparison, ranks reduced, with the batch that makes them comparable: the
+-- requests of the step, or -1 for all where some step does not tell them. Decode steps are as long as
+-- without the profiler where that is known of all runs.
+CREATE OR REPLACE MACRO sided_steps(base_runs, other_runs, of_kind, of_dp) AS TABLE
+WITH chosen AS (
+    SELECT
+        * EXCLUDE (time_factor, token_factor),
+        if(kind = 'decode', time_factor, 1) AS factor,
+        if(kind = 'decode', expected_tokens * token_factor, expected_tokens) AS tokens
+    FROM step_units
+    INNER JOIN unprofiled_factors(list_concat(base_runs, other_runs)) USING (run)
+    WHERE (of_dp IS NULL OR dp = of_dp)
+        AND kind = coalesce(of_kind, (SELECT min_by(main_kind, run) FROM runs WHERE list_contains(base_runs, run)))
+)
+
+SELECT
+    * EXCLUDE (n_reqs, tokens)
+    REPLACE (
+        factor * work_ns AS work_ns,
+        factor * idle_ns AS idle_ns,
+        tokens AS expected_tokens,
+        is_unprofiled AND kind = 'decode' AS is_unprofiled
+    ),
     CASE WHEN count(n_reqs) OVER () = count(*) OVER () THEN n_reqs ELSE -1 END AS batch,
     list_contains(base_runs, run) AS is_base
-FROM step_units
-WHERE (list_contains(base_runs, run) OR list_contains(other_runs, run))
-    AND (of_dp IS NULL OR dp = of_dp)
-    AND kind = coalesce(of_kind, (SELECT min_by(main_kind, run) FROM runs WHERE list_contains(base_runs, run)));
+FROM chosen;
 
 -- Of them, those of the batch that both sides have most steps of, or of the one asked for.
 CREATE OR REPLACE MACRO matched_steps(base_runs, other_runs, of_kind, of_dp, of_batch) AS TABLE

@@ -13,6 +13,8 @@
 --   batch BIGINT: requests in a step; NULL where some step does not tell: then all steps are compared.
 --   is_main BOOLEAN: true of the batch size with most steps in common, which the other compare reports take.
 --   unit VARCHAR: what is one sample: run where both sides have repeats, else step.
+--   is_unprofiled BOOLEAN: true where times and tokens are those of the windows without the profiler that windows.is_quoted
+--     names: the steps traced, stretched to them. False where some run has none, and of other kinds than decode.
 --   basis VARCHAR: token where both sides tell their tokens, else step: what ratio and verdict are about.
 --   base_steps BIGINT: steps of the base.
 --   other_steps BIGINT: steps of the other.
@@ -66,6 +68,7 @@ common AS (
         batch,
         any_value(kind) AS kind,
         any_value(kind) = 'decode' AND count(expected_tokens) = count(*) AS has_tokens,
+        bool_and(is_unprofiled) AS is_unprofiled,
         least(count(DISTINCT run) FILTER (WHERE is_base), count(DISTINCT run) FILTER (WHERE NOT is_base)) > 1 AS has_repeats,
         least(count(*) FILTER (WHERE is_base), count(*) FILTER (WHERE NOT is_base)) AS n_least
     FROM batched
@@ -288,6 +291,7 @@ SELECT
     nullif(batch, -1) AS batch,
     batch = first(batch) OVER (ORDER BY n_least DESC, batch) AS is_main,
     if(has_repeats, 'run', 'step') AS unit,
+    is_unprofiled,
     if(has_tokens, 'token', 'step') AS basis,
     base.n AS base_steps,
     other.n AS other_steps,

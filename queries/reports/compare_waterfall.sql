@@ -27,7 +27,8 @@
 --   other_bytes BIGINT: likewise.
 -- Limits: changes add up to the difference exactly. tokens is what the base would save if its own step gave the other's
 --     tokens; the rest is per token of the other. Without tokens on a side all is per step. Parts are busy time of what
---     a step launched, unclipped: overlap closes them to the step. Waiting for work is left out.
+--     a step launched, unclipped: overlap closes them to the step. Waiting for work is left out. All are stretched alike to
+--     the speed without the profiler, as in compare_headline.
 
 WITH units AS (
     SELECT *
@@ -81,9 +82,9 @@ signatures AS (
 target AS (
     SELECT
         is_base, work.category,
-        sum(work.busy_ns / n_ranks) / any_value(units.n) AS busy_ns,
-        coalesce(sum(waiting_ns * scale / n_ranks), 0) / any_value(units.n) AS waiting_ns,
-        coalesce(sum(transfer_ns * scale / n_ranks), 0) / any_value(units.n) AS transfer_ns
+        sum(work.busy_ns * factor / n_ranks) / any_value(units.n) AS busy_ns,
+        coalesce(sum(waiting_ns * scale * factor / n_ranks), 0) / any_value(units.n) AS waiting_ns,
+        coalesce(sum(transfer_ns * scale * factor / n_ranks), 0) / any_value(units.n) AS transfer_ns
     FROM step_breakdown AS work
     INNER JOIN units
         ON units.run = work.run AND units.dp = work.dp AND units.step = work.step AND units.kind = work.kind
@@ -109,7 +110,7 @@ pieces AS (
         ), recursive := true)
     FROM target
     UNION ALL
-    SELECT is_base, phase, NULL, NULL, sum(step_phases.busy_ns / n_ranks) / any_value(units.n)
+    SELECT is_base, phase, NULL, NULL, sum(step_phases.busy_ns * factor / n_ranks) / any_value(units.n)
     FROM step_phases
     INNER JOIN units USING (run, dp, step, kind)
     WHERE phase NOT IN ('forward', 'verify') AND step_phases.n > 0

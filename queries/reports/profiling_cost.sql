@@ -8,7 +8,8 @@
 --   source VARCHAR: what timed both: counters (mean, the time between steps included), else iteration_log (median of the
 --     engine's own elapsed time, without it).
 --   unprofiled_step_ns DOUBLE: time of a decode step without the profiler.
---   profiled_step_ns DOUBLE: time of a decode step with it.
+--   profiled_step_ns DOUBLE: time of a decode step with it; of the trace, where counters tell and the profiler ended before
+--     the load: what they count then holds steps without it, and the writing of traces.
 --   slowdown DOUBLE: profiled / unprofiled.
 --   unprofiled_elapsed_ns DOUBLE: the engine's own elapsed time of it without the profiler: median of the log; NULL where
 --     not both windows have one, as in the three that follow.
@@ -23,7 +24,7 @@
 --   profiled_share DOUBLE: decode steps in the trace / those of the profiled window, by the log: under 1 where the
 --     profiler ended before the load; NULL where unknown.
 --   stop_profile_ns BIGINT: how long the server then took to write its traces; NULL where unknown.
--- Limits: the two windows follow one another: what else changed in between counts as well.
+-- Limits: of several windows without it, the one that windows.is_quoted names. Windows follow one another: what else changed in between counts as well.
 
 WITH pair AS (
     SELECT
@@ -34,14 +35,14 @@ WITH pair AS (
         coalesce(plain.ns_per_step > 0 AND profiled.ns_per_step > 0, false) AS is_counted
     FROM windows AS plain
     INNER JOIN windows AS profiled ON profiled.run = plain.run
-    WHERE plain.run = $run AND NOT plain.is_profiled AND profiled.is_profiled
+    WHERE plain.run = $run AND plain.is_quoted AND profiled.is_profiled
 ),
 
 compared AS (
     SELECT
         *,
         if(is_counted, plain.ns_per_step, plain.step_ns_p50) AS unprofiled_step_ns,
-        if(is_counted, profiled.ns_per_step, profiled.step_ns_p50) AS profiled_step_ns
+        if(is_counted, plain.ns_per_step / plain.trace_factor, profiled.step_ns_p50) AS profiled_step_ns
     FROM pair
     WHERE is_counted OR is_logged
 ),
@@ -69,5 +70,5 @@ SELECT
     profiled.stop_profile_ns
 FROM compared
 CROSS JOIN traced
-ORDER BY is_counted DESC, plain.start_ns DESC, profiled.start_ns, plain.window_name, profiled.window_name
+ORDER BY is_counted DESC, profiled.start_ns, profiled.window_name
 LIMIT 1

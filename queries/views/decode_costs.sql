@@ -53,17 +53,9 @@ units AS (
 
 -- Profiling slows the host: 1 where only the profiled window was timed.
 unprofiled AS (
-    SELECT
-        plain.run,
-        first(plain.window_name ORDER BY plain.start_ns DESC) AS window_name,
-        first(coalesce(
-            plain.ns_per_step / profiled.ns_per_step,
-            if(plain.source = profiled.source, plain.step_ns_p50 / profiled.step_ns_p50, NULL)
-        ) ORDER BY plain.start_ns DESC) AS factor
-    FROM windows AS plain
-    INNER JOIN windows AS profiled ON profiled.run = plain.run
-    WHERE NOT plain.is_profiled AND profiled.is_profiled
-    GROUP BY plain.run
+    SELECT run, window_name, trace_factor AS factor
+    FROM windows
+    WHERE is_quoted
 ),
 
 figures AS (

@@ -29,6 +29,12 @@
 --   n_first_tokens BIGINT: first tokens of requests, which prefill gave, by the counters; NULL without them.
 --   n_decode_requests BIGINT: requests over the decode steps, by the log, else the trace, that has all steps the server
 --     counted; NULL where neither has.
+--   is_quoted BOOLEAN: true of the window that pages quote as the speed without the profiler: by the time of a token,
+--     else of a step, the middle one of those that tell it (of an even number the slower of two).
+--   trace_factor DOUBLE: of a window without the profiler, its time of a step / that of the steps traced, by the
+--     counters of both windows, or the trace's mean where the profiler ended before the load; else by both logs. NULL
+--     where none tells.
+--   token_factor DOUBLE: likewise of tokens_per_step; NULL without counters, or where a traced step does not tell tokens.
 -- Limits: the log's times hold scheduling and waiting for the device, not the time between steps; a trace's the device
 --     alone: compare windows of one source. Without a whole log, steps of requests are the drafts, or the tokens less the
 --     first and the accepted ones where that is more: short by what max_tokens cut off where only some steps draft. With asynchronous scheduling the log counts from when the engine began to wait.
@@ -99,6 +105,8 @@ units AS (
         dp,
         step,
         avg(dur_ns) FILTER (WHERE is_measured AND kind = 'decode') AS dur_ns,
+        avg(dur_ns - coalesce(wait_for_work_ns, 0)) FILTER (WHERE is_measured AND kind = 'decode') AS work_ns,
+        max(expected_tokens) FILTER (WHERE is_measured AND kind = 'decode') AS expected_tokens,
         max(n_decode_reqs) AS n_decode_reqs
     FROM steps
     WHERE kind <> 'idle'
@@ -110,6 +118,10 @@ traced AS (
         run,
         count(*) AS n_steps,
         count(dur_ns) AS n_decode_steps,
+        avg(work_ns) AS work_ns,
+        CASE WHEN count(expected_tokens) = count(dur_ns) THEN
+            sum(expected_tokens) / sum(coalesce(n_decode_reqs, 1)) FILTER (WHERE dur_ns IS NOT NULL)
+        END AS tokens_per_step,
         CASE WHEN count(n_decode_reqs) = count(*) THEN sum(n_decode_reqs) END AS n_decoded,
         quantile_cont(dur_ns, [0.1, 0.5, 0.9]) AS spread
     FROM units
@@ -145,33 +157,65 @@ told AS (
     LEFT JOIN logged USING (run, window_name)
     LEFT JOIN traced USING (run)
     LEFT JOIN loads USING (run, window_name)
+),
+
+timed AS (
+    SELECT
+        told.*,
+        CASE source
+            WHEN 'iteration_log' THEN log.spread[2]
+            WHEN 'trace' THEN trace.spread[2]
+            ELSE ns_per_step
+        END AS step_ns_p50,
+        coalesce(ns_per_token, step_ns_p50) AS quoted_ns
+    FROM told
+),
+
+-- The trace is a sample of the profiled window, of all of it or of its beginning.
+profiled AS (
+    SELECT
+        run,
+        source,
+        ns_per_step,
+        step_ns_p50,
+        coalesce(trace.n_steps >= 0.95 * coalesce(steps, log.n_steps), true) AS is_whole
+    FROM timed
+    WHERE is_profiled
+    QUALIFY row_number() OVER (PARTITION BY run ORDER BY start_ns, window_name) = 1
+),
+
+ranked AS (
+    SELECT
+        run,
+        window_name,
+        2 * row_number() OVER (PARTITION BY run ORDER BY quoted_ns, start_ns, window_name)
+            - count(*) OVER (PARTITION BY run) IN (1, 2) AS is_quoted
+    FROM timed
+    WHERE NOT is_profiled AND quoted_ns > 0
 )
 
 SELECT
-    run,
-    window_name,
+    timed.run,
+    timed.window_name,
     is_profiled,
     start_ns,
     dur_ns,
     concurrency,
-    CASE source
+    CASE timed.source
         WHEN 'iteration_log' THEN log.n_steps
         WHEN 'trace' THEN trace.n_steps
         ELSE steps::BIGINT
     END AS n_steps,
     coalesce(tokens::BIGINT, load.tokens) AS n_emitted_tokens,
-    CASE source
-        WHEN 'iteration_log' THEN log.spread[2]
-        WHEN 'trace' THEN trace.spread[2]
-        ELSE ns_per_step
-    END AS step_ns_p50,
-    source,
-    CASE source WHEN 'iteration_log' THEN log.n_decode_steps WHEN 'trace' THEN trace.n_decode_steps END AS n_decode_steps,
-    CASE source WHEN 'iteration_log' THEN log.spread[1] WHEN 'trace' THEN trace.spread[1] END AS step_ns_p10,
-    CASE source WHEN 'iteration_log' THEN log.spread[3] WHEN 'trace' THEN trace.spread[3] END AS step_ns_p90,
+    timed.step_ns_p50,
+    timed.source,
+    CASE timed.source WHEN 'iteration_log' THEN log.n_decode_steps WHEN 'trace' THEN trace.n_decode_steps END
+        AS n_decode_steps,
+    CASE timed.source WHEN 'iteration_log' THEN log.spread[1] WHEN 'trace' THEN trace.spread[1] END AS step_ns_p10,
+    CASE timed.source WHEN 'iteration_log' THEN log.spread[3] WHEN 'trace' THEN trace.spread[3] END AS step_ns_p90,
     ns_per_token,
-    ns_per_step,
-    ns_per_step / nullif(ns_per_token, 0) AS tokens_per_step,
+    timed.ns_per_step,
+    timed.ns_per_step / nullif(ns_per_token, 0) AS tokens_per_step,
     load.n_requests,
     load.n_failed AS n_failed_requests,
     stop_profile_ns,
@@ -179,5 +223,14 @@ SELECT
     CASE
         WHEN log.n_steps = steps THEN log.n_decoded
         WHEN is_profiled AND trace.n_steps = steps THEN trace.n_decoded
-    END::BIGINT AS n_decode_requests
-FROM told
+    END::BIGINT AS n_decode_requests,
+    coalesce(is_quoted, false) AS is_quoted,
+    CASE WHEN NOT is_profiled THEN coalesce(
+        timed.ns_per_step / if(is_whole, profiled.ns_per_step, trace.work_ns),
+        if(timed.source = 'iteration_log' AND profiled.source = 'iteration_log',
+            timed.step_ns_p50 / profiled.step_ns_p50, NULL)
+    ) END AS trace_factor,
+    CASE WHEN NOT is_profiled THEN tokens_per_step / trace.tokens_per_step END AS token_factor
+FROM timed
+LEFT JOIN profiled ON profiled.run = timed.run
+LEFT JOIN ranked ON ranked.run = timed.run AND ranked.window_name = timed.window_name

@@ -328,9 +328,13 @@ def test_what_profiling_cost_says_what_each_time_holds_and_what_differs():
         "(medians of 63 and 40 by the engine's log, without the time between steps).",
         "More drafts are accepted with it: 1.90 tokens/step without, 3.80 with the profiler; "
         "compare steps, not tokens.",
-        "The profiler ended before the load: it ran in 50.0 % of those steps, "
-        "and cost them more than this tells.",
+        "The profiler ended before the load: with it are the 50.0 % of steps traced.",
     ]
+    (*_, of_log) = profiling([SimpleNamespace(**COUNTED | {"source": "iteration_log"})], 200)
+    assert of_log == (
+        "The profiler ended before the load: it ran in 50.0 % of those steps, "
+        "and cost them more than this tells."
+    )
 
 
 def test_windows_that_do_the_same_are_not_said_to_differ():

@@ -46,6 +46,19 @@ def test_a_concurrency_that_was_not_reached_is_told_once(vllm, tmp_path):
     assert [window["n_requests_at_once"] for window in end.said["windows"]] == [1, 1]
 
 
+def test_several_windows_without_the_profiler(vllm, tmp_path):
+    options = ("--windows", 3, "--concurrency", 4, "--requests", 1)
+    end = capture(tmp_path, vllm(), *options).ended()
+    assert end.code == 0, end.err
+    assert end.err.count("r: load without profiler") == 3
+    assert end.err.count("concurrency: ") == 1
+    names = ["unprofiled", "unprofiled-2", "unprofiled-3", "profiled"]
+    assert [window["name"] for window in end.said["windows"]] == names
+    assert [window["is_profiled"] for window in end.said["windows"]] == [False] * 3 + [True]
+    starts = [window["start_ns"] for window in end.said["windows"]]
+    assert starts == sorted(starts)
+
+
 def test_run_json_of_each_run_has_its_own_concurrency(vllm, tmp_path):
     end = capture(tmp_path, vllm(), "--concurrency", "1,2").ended()
     assert end.code == 0, end.err

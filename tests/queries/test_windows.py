@@ -175,6 +175,54 @@ def test_a_profiler_that_ended_before_the_load_is_told(db):
     assert row["profiled_share"] == 2 / 8
 
 
+@pytest.mark.parametrize(
+    ("seconds", "quoted"), [((3,), "w0"), ((1, 3), "w1"), ((3, 9, 1), "w0"), ((4, 1, 2, 3), "w3")]
+)
+def test_of_several_windows_the_middle_one_is_quoted(db, seconds, quoted):
+    for number, time in enumerate(seconds):
+        window(db, f"w{number}", start_ns=number)
+        decoded(db, f"w{number}", seconds=time, tokens=5)
+    window(db, "untimed")
+    window(db, "profiled", is_profiled=True)
+    decoded(db, "profiled", seconds=2, tokens=5)
+    query = "SELECT window_name FROM windows WHERE is_quoted"
+    assert db.sql(query).fetchall() == [(quoted,)]
+    (row,) = dicts(db, "profiling_cost", run="r")
+    assert row["unprofiled_step_ns"] == seconds[int(quoted[1:])] * 1e9 / 4
+
+
+def traced(con, *durations):
+    for number, dur in enumerate(durations):
+        step(con, number, dur)
+
+
+def test_a_trace_of_the_whole_window_is_scaled_by_what_counters_saw_of_both(db):
+    window(db, "unprofiled")
+    window(db, "profiled", is_profiled=True)
+    decoded(db, "unprofiled", seconds=1, tokens=3, steps=2)
+    decoded(db, "profiled", seconds=4, tokens=3, steps=2)
+    traced(db, 10, 20)
+    assert found(db, "trace_factor") == [(None,), (1 / 4,)]
+
+
+def test_a_trace_of_the_beginning_is_scaled_by_its_own_steps(db):
+    """The counters of that window hold steps that were not profiled, and the traces' writing."""
+    window(db, "unprofiled")
+    window(db, "profiled", is_profiled=True)
+    decoded(db, "unprofiled", seconds=80e-6, tokens=9, steps=8)
+    decoded(db, "profiled", seconds=40, tokens=9, steps=8)
+    traced(db, 15, 25)
+    assert found(db, "trace_factor") == [(None,), (pytest.approx(10 / 20),)]
+
+
+def test_tokens_of_a_step_are_scaled_where_the_window_had_others(db):
+    window(db, "unprofiled")
+    window(db, "profiled", is_profiled=True)
+    decoded(db, "unprofiled", seconds=1, tokens=16, drafts=10, accepted=5)
+    traced(db, 10, 10)
+    assert found(db, "token_factor") == [(None,), (1.5,)]
+
+
 def test_a_trace_is_never_compared_with_a_log(db):
     window(db, "unprofiled")
     window(db, "profiled", is_profiled=True)

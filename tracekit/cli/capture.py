@@ -49,6 +49,7 @@ def command(ctx: click.Context, /, **given: object) -> None:
         profile=_profile(asked, load),
         load=load,
         n_warmups=asked.warmups,
+        n_unprofiled=asked.windows,
         patience=Patience(asked.start_timeout, asked.stop_timeout),
         replaces=asked.replace,
     )
@@ -69,7 +70,16 @@ def _refuse_usage(asked: SimpleNamespace) -> None:
 
 _OF_LOAD = ("prompts", "input_len", "output_len", "requests", "api", "seed")
 _OF_ATTACHED = ("trace_dir", "api_key")
-_OF_SERVER = ("url", "concurrency", "load", "warmups", "start_timeout", "stop_timeout", "no_scopes")
+_OF_SERVER = (
+    "url",
+    "concurrency",
+    "load",
+    "warmups",
+    "windows",
+    "start_timeout",
+    "stop_timeout",
+    "no_scopes",
+)
 
 
 def _refuse_ignored(ctx: click.Context, asked: SimpleNamespace) -> None:

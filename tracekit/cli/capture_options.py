@@ -152,6 +152,14 @@ _OPTIONS = (
         help="Times the load runs before it counts.",
     ),
     click.option(
+        "--windows",
+        type=POSITIVE,
+        default=1,
+        show_default=True,
+        metavar="N",
+        help="Times the load runs without the profiler; the middle one is quoted.",
+    ),
+    click.option(
         "--delay",
         type=NOT_NEGATIVE,
         default=0,

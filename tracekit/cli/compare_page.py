@@ -134,7 +134,13 @@ def _times(ratio: float) -> str:
 
 
 def _verdict(main: SimpleNamespace, sides: tuple[str, str], width: int) -> list[str]:
-    told = [_sentence(main, sides), _samples(main), _chance(main), _break_even(main)]
+    told = [
+        _sentence(main, sides),
+        _speed(main),
+        _samples(main),
+        _chance(main),
+        _break_even(main),
+    ]
     first, *more = [table.wrapped(sentence, width) for sentence in told if sentence]
     return [*map(output.strong, first), *(line for lines in more for line in lines)]
 
@@ -151,6 +157,12 @@ def _sentence(main: SimpleNamespace, sides: tuple[str, str]) -> str:
         return "Cannot tell which is faster: they hardly differ, if at all."
     more = f"{main.base_more:,} and {main.other_more:,} more {main.unit}s"
     return f"Cannot tell which is faster: {more} would tell, if they differ as it seems now."
+
+
+def _speed(main: SimpleNamespace) -> str:
+    if not main.is_unprofiled:
+        return ""
+    return "Times are those without the profiler: traced steps, scaled to the window that had none."
 
 
 def _samples(main: SimpleNamespace) -> str:

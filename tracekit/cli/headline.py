@@ -84,6 +84,8 @@ def _part(row: SimpleNamespace) -> str:
     if row.profiled_share is None or row.profiled_share >= 1 - SAME:
         return ""
     share = page.per_cent(row.profiled_share)
+    if row.source == "counters":
+        return f"The profiler ended before the load: with it are the {share} of steps traced."
     return (
         f"The profiler ended before the load: it ran in {share} of those steps, and cost them more "
         "than this tells."
