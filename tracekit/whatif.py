@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import duckdb
 
@@ -39,7 +40,7 @@ def predict(
     `given` are the other parameters of the report `whatif_inputs`; without a run all is given.
 
     Raises:
-        QueryError: nothing to start from, or two runs of which both or neither draft.
+        QueryError: nothing to start from, as `forbidden` has it.
         RunError: no such run.
     """
     if run is None:
@@ -48,11 +49,16 @@ def predict(
     named = {key: name and database.run_name(name) for key, name in runs.items()}
     inputs = database.report("whatif_inputs", **named, **given)
     rows = inputs.records()
-    _check_subjects({row.subject for row in rows} & SUBJECTS, run, calibrate)
-    told = json.dumps([vars(row) for row in rows])
-    return Prediction(
-        inputs, database.report("whatif", inputs=told, ks=ks, concurrencies=concurrencies)
-    )
+    reason = forbidden(rows, run, calibrate)
+    if reason is not None:
+        raise QueryError(reason)
+    asked = {"inputs": told(rows), "ks": ks, "concurrencies": concurrencies}
+    return Prediction(inputs, database.report("whatif", **asked))
+
+
+def told(inputs: list[SimpleNamespace]) -> str:
+    """Rows of the report `whatif_inputs`, as the report `whatif` takes them."""
+    return json.dumps([vars(row) for row in inputs])
 
 
 @contextmanager
@@ -68,16 +74,25 @@ def without_runs() -> Iterator[Database]:
         con.close()
 
 
-def _check_subjects(subjects: set[str], run: str | None, calibrate: str | None) -> None:
+def forbidden(
+    inputs: list[SimpleNamespace], run: str | None, calibrate: str | None = None
+) -> str | None:
+    """Why nothing can be predicted from these rows of `whatif_inputs`; None where it can."""
+    subjects = {row.subject for row in inputs} & SUBJECTS
     if run is not None and not subjects:
-        raise QueryError(
-            f"{run}: no decode step that is whole; profile more, or give all times and no run"
-        )
+        return f"{run}: no decode step that is whole; profile more, or give all times and no run"
     if calibrate is not None and subjects != SUBJECTS:
-        raise QueryError(
+        return (
             f"{calibrate}: it has drafts, and {run} too, or neither has; calibrate a run without "
             "drafts by one with drafts, or the other way round"
         )
+    if any(row.input == "pass_ns" and row.value == 0 for row in inputs):
+        runs = " or ".join(filter(None, (run, calibrate)))
+        return (
+            f"{runs}: nothing tells the target's pass from the rest of a step (phases are other); "
+            "capture with scopes (docs/vllm_scopes.md), or give all times and no run"
+        )
+    return None
 
 
 def _check_given(given: Mapping[str, Value]) -> None:

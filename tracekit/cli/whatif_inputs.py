@@ -14,15 +14,20 @@ Told = tuple[str, Callable[[float], str]]
 
 def lines(inputs: Rows, width: int) -> list[str]:
     """One line per input: its value, how it is known, from where."""
-    rows = [*_single(inputs), *_several(inputs)]
-    heading, *cells = table.of(rows, COLUMNS, width)
+    shown = rows(inputs)
+    heading, *cells = table.of(shown, COLUMNS, width)
     column = max(map(cell_len, cells)) + 1
     found = ["", output.strong(heading)]
-    for row, cell in zip(rows, cells, strict=True):
+    for row, cell in zip(shown, cells, strict=True):
         first, *more = table.wrapped(table.visible(row.source), width - column)
         found.append(f"{cell}{' ' * (column - cell_len(cell))}{first}")
         found += [f"{' ' * column}{line}" for line in more]
     return found
+
+
+def rows(inputs: Rows) -> Rows:
+    """Name, value, kind and source of each input worth showing, in words."""
+    return [*_single(inputs), *_several(inputs)]
 
 
 def _ms(ns: float) -> str:

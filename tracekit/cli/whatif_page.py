@@ -21,7 +21,7 @@ def lines(rows: Rows, inputs: Rows, width: int) -> list[str]:
     best = next(row for row in own if row.is_best)
     return [
         "",
-        *table.wrapped(_answer(tried, best), width),
+        *table.wrapped(answer(own), width),
         *_table(tried if _differ(tried) else tried[:1], BY_K, width),
         *table.wrapped(_growth(own[0], best if best.k else tried[-1]) if tried else "", width),
         *_by_load(rows, width),
@@ -48,8 +48,10 @@ def _growth(base: SimpleNamespace, row: SimpleNamespace) -> str:
     return f"pass without drafts -> with K={row.k}, ms: {', '.join(grown)}"
 
 
-def _answer(tried: Rows, best: SimpleNamespace) -> str:
-    """The best K at the run's own load, and how sure that is."""
+def answer(own: Rows) -> str:
+    """The best K at the run's own load, of the rows of that load, and how sure that is."""
+    tried = [row for row in own if row.k > 0]
+    best = next(row for row in own if row.is_best)
     if not tried:
         return "No K asked for can give as many tokens a step: give a larger --k."
     load = f"for {page.counted(best.concurrency, 'request')}"

@@ -8,8 +8,8 @@ page takes its colours from the style sheet: one file is right on white, on blac
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tracekit.report import comparison
-from tracekit.report.document import Document
+from tracekit.report import comparison, prediction
+from tracekit.report.document import Document, Section
 from tracekit.report.measured import Measured
 from tracekit.report.render import html, markdown
 from tracekit.report.sections import sections
@@ -23,7 +23,8 @@ __all__ = ["compare", "html", "make", "markdown"]
 
 def make(database: "Database", run: str) -> Document:
     """Everything the report says of a run; `html` or `markdown` writes it down."""
-    return _of_run(Measured(database), run)
+    measured = Measured(database)
+    return _of_run(measured, run, prediction.sections(measured, run))
 
 
 def compare(database: "Database", base: str, other: str) -> Document:
@@ -32,25 +33,29 @@ def compare(database: "Database", base: str, other: str) -> Document:
     figures = comparison.key_figures(measured, base, other)
     told = comparison.findings(measured, base, other)
     parts = comparison.sections(measured, base, other)
-    each = [_named(_of_run(measured, run)) for run in (base, other)]
+    joint = prediction.sections(measured, base, other) if figures else ()
+    each = [
+        _named(_of_run(measured, run, () if joint else prediction.sections(measured, run)))
+        for run in (base, other)
+    ]
     return Document(
         run=f"{base} and {other}",
         status="; ".join(document.status for document in each if document.status),
         figures=(*figures, *(figure for document in each for figure in document.figures)),
         findings=(*told, *(finding for document in each for finding in document.findings)),
-        sections=(*parts, *(section for document in each for section in document.sections)),
+        sections=(*parts, *joint, *(section for document in each for section in document.sections)),
         asked=tuple(measured.asked.values()),
     )
 
 
-def _of_run(measured: Measured, run: str) -> Document:
+def _of_run(measured: Measured, run: str, predicted: tuple[Section, ...]) -> Document:
     (facts,) = measured.ask("run_list", run=run)
     return Document(
         run=run,
         status=facts.error or "no reason given" if facts.status == "failed" else "",
         figures=key_figures(measured, facts),
         findings=findings(measured, facts),
-        sections=sections(measured, facts),
+        sections=sections(measured, facts, predicted),
         asked=tuple(measured.asked.values()),
     )
 

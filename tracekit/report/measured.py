@@ -4,11 +4,15 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from tracekit import queries
+from tracekit.cli.table import shorten
 from tracekit.queries.header import Value
 from tracekit.report.document import Asked
 
 if TYPE_CHECKING:
     from tracekit.database import Database
+
+MOST = 80
+"""Letters of a parameter that a report shows: rows of another query may be one."""
 
 Key = tuple[str, tuple[tuple[str, str], ...]]
 
@@ -27,5 +31,6 @@ class Measured:
         key = (name, values)
         if key not in self._rows:
             self._rows[key] = self._database.report(name, **params).records()
-            self.asked[key] = Asked(queries.load(name), values)
+            shown = tuple((name, shorten(value, MOST)) for name, value in values)
+            self.asked[key] = Asked(queries.load(name), shown)
         return self._rows[key]

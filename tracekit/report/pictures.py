@@ -118,17 +118,28 @@ def transfers(rows: list[SimpleNamespace]) -> Chart:
 
 def acceptance(rows: list[SimpleNamespace]) -> Chart:
     """Accepted draft tokens of all drafts, by position."""
-    shown = [
-        Bar(
-            f"position {row.position}",
-            (Part(0.0, 100 * row.acceptance_rate, "step", f"{row.accepted:,} of {row.drafts:,}"),),
-            note=f"{page.per_cent(row.acceptance_rate)} of {row.drafts:,} drafts",
-        )
-        for row in rows
-        if row.acceptance_rate is not None
-    ]
+    shown = []
+    for row in rows:
+        drafts = "drafts" if row.drafts is None else f"{row.drafts:,} drafts"
+        words = f"{page.per_cent(row.acceptance_rate)} of {drafts}"
+        part = Part(0.0, 100 * row.acceptance_rate, "step", words)
+        shown.append(Bar(f"position {row.position}", (part,), note=words))
     alt = "Per cent of drafts whose token at a position was accepted."
     return bars("Accepted by position", alt, shown, "%")
+
+
+def prediction(rows: list[SimpleNamespace]) -> Chart:
+    """Time of a token by drafted tokens, with the range of each."""
+    shown = []
+    for row in rows:
+        time = row.ns_per_token / NS_PER_MS
+        words = f"{units.ms(row.ns_per_token)} ms, {row.speedup:.2f}x"
+        part = Part(0.0, time, "step" if row.is_best else FOLDED, words)
+        ends = (row.ns_per_token_low / NS_PER_MS, row.ns_per_token_high / NS_PER_MS)
+        shown.append(Bar(f"K={row.k}" if row.k else "no drafts", (part,), ends, words))
+    alt = "Milliseconds of a token by drafted tokens of a step, K; the line is the range."
+    legend = (("step", "the best"), (FOLDED, "the others"))
+    return bars("Time of a token by drafted tokens", alt, shown, "ms", legend)
 
 
 def waterfall(rows: list[SimpleNamespace], base: str, other: str) -> Chart:
@@ -154,5 +165,5 @@ def bar_name(row: SimpleNamespace, base: str, other: str) -> str:
     names = {"base": base, "other": other, "tokens": "fewer passes"}
     if row.row_kind != "part":
         return str(names.get(row.row_kind, row.row_kind))
-    phase = None if row.phase == "target" else row.phase
+    phase = None if row.category else row.phase
     return " ".join(filter(None, (phase, row.category, row.part)))

@@ -16,8 +16,10 @@ TOP = 15
 """Kernels and collectives that are listed."""
 
 
-def sections(measured: Measured, run: SimpleNamespace) -> tuple[Section, ...]:
-    """All parts that have something to show."""
+def sections(
+    measured: Measured, run: SimpleNamespace, predicted: tuple[Section, ...] = ()
+) -> tuple[Section, ...]:
+    """All parts that have something to show; `predicted` stands below what was measured."""
     made = [
         _context(run),
         *(
@@ -25,6 +27,7 @@ def sections(measured: Measured, run: SimpleNamespace) -> tuple[Section, ...]:
             for row in measured.ask("breakdown_headline", run=run.run)
             for section in _of_steps(measured, run, row)
         ),
+        *predicted,
         _kernels(measured, run),
         _quality(measured, run),
     ]
@@ -107,15 +110,25 @@ def _collectives(measured: Measured, run: SimpleNamespace, row: SimpleNamespace)
 
 def _speculation(measured: Measured, run: SimpleNamespace) -> Section:
     positions = measured.ask("spec", run=run.run)
-    words = tuple(
-        f"{total.tokens:,} tokens of {total.drafts:,} drafts by the server's counters: "
-        f"{total.mean_acceptance_length:.2f} a draft with the bonus token, those that max_tokens "
-        "cuts off included."
-        for total in measured.ask("spec_totals", run=run.run)
-    )
-    charts = (pictures.acceptance(positions),) if positions else ()
+    words = tuple(map(_drafts, measured.ask("spec_totals", run=run.run)))
+    counted = [row for row in positions if row.acceptance_rate is not None]
+    charts = (pictures.acceptance(counted),) if counted else ()
     shown = table("Accepted by position", positions, tables.POSITIONS)
     return Section("Drafts", words, charts, _filled((shown,)))
+
+
+def _drafts(total: SimpleNamespace) -> str:
+    """Who counted drafts, and how many tokens a draft gives as far as that is known."""
+    source = "the server's counters" if total.source == "counters" else "the server's log, rounded"
+    counted = "Acceptance is"
+    if total.tokens is not None:
+        counted = f"{total.tokens:,} tokens of {total.drafts:,} drafts"
+    if total.mean_acceptance_length is None:
+        return f"{counted} by {source}."
+    return (
+        f"{counted} by {source}: {total.mean_acceptance_length:.2f} a draft with the bonus token, "
+        "those that max_tokens cuts off included."
+    )
 
 
 def _kernels(measured: Measured, run: SimpleNamespace) -> Section:

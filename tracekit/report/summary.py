@@ -86,8 +86,9 @@ def _shares(measured: Measured, row: SimpleNamespace, run: SimpleNamespace) -> l
         ]
         found.append(Figure("AllReduce", share, "%", f"of the step{''.join(waits)}"))
     for total in measured.ask("spec_totals", run=run.run):
-        accepted = units.percent(total.acceptance_rate)
-        found.append(Figure("drafts accepted", accepted, "%", f"of {total.draft_tokens:,} tokens"))
+        if total.acceptance_rate is not None:
+            accepted = units.percent(total.acceptance_rate)
+            found.append(Figure("drafts accepted", accepted, "%", f"of {_drafted(total)}"))
     return found
 
 
@@ -192,15 +193,20 @@ def _drafts(measured: Measured, row: SimpleNamespace, run: SimpleNamespace) -> l
     gain = "an unknown number of" if tokens is None else f"{tokens:.2f}"
     title = f"With drafts a step gives {gain} tokens{cost}."
     accepted = "".join(
-        f"{page.per_cent(total.acceptance_rate)} of {total.draft_tokens:,} draft tokens were "
-        "accepted. "
+        f"{page.per_cent(total.acceptance_rate)} of {_drafted(total)} were accepted. "
         for total in totals
+        if total.acceptance_rate is not None
     )
     text = f"{accepted}Whether that pays, only a run without drafts can tell."
     is_step = table(
         "Phases of a step with drafts", phases, tables.PHASES, lambda part: part.row_kind == "step"
     )
     return [Finding(title, text, is_step, "drafts")]
+
+
+def _drafted(total: SimpleNamespace) -> str:
+    number = "" if total.draft_tokens is None else f"{total.draft_tokens:,} "
+    return f"{number}draft tokens"
 
 
 def _unknown(measured: Measured, row: SimpleNamespace, run: SimpleNamespace) -> list[Finding]:

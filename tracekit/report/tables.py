@@ -26,6 +26,14 @@ def _us(ns: float | None) -> str:
     return "" if ns is None else units.us(ns)
 
 
+def _count(number: int | None) -> str:
+    return "" if number is None else f"{number:,}"
+
+
+def _gb_per_s(value: float | None) -> str:
+    return "" if value is None else units.gb_per_s(value)
+
+
 def _what(row: SimpleNamespace) -> str:
     if row.n_folded:
         return f"{row.n_folded} more"
@@ -75,7 +83,7 @@ COMMS: list[Column] = [
     (">transfer us", lambda row: _us(row.transfer_p50_ns)),
     (">p95 us", lambda row: _us(row.transfer_p95_ns)),
     (">waiting %", lambda row: percent(row.wait_share)),
-    (">busbw GB/s", lambda row: "" if row.busbw_gb_per_s is None else f"{row.busbw_gb_per_s:.3g}"),
+    (">busbw GB/s", lambda row: _gb_per_s(row.busbw_gb_per_s)),
     ("class", lambda row: vars(row)["class"]),
 ]
 
@@ -106,8 +114,8 @@ PHASES: list[Column] = [
 ]
 POSITIONS: list[Column] = [
     (">position", lambda row: text(row.position)),
-    (">drafts", lambda row: f"{row.drafts:,}"),
-    (">accepted", lambda row: f"{row.accepted:,}"),
+    (">drafts", lambda row: _count(row.drafts)),
+    (">accepted", lambda row: _count(row.accepted)),
     (">% of drafts", lambda row: percent(row.acceptance_rate)),
     (">% given the one before", lambda row: percent(row.conditional_rate)),
 ]
