@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from tracekit import queries, store
+from tracekit import guard, queries, store
 from tracekit.errors import QueryError, RunError, is_interrupt
 from tracekit.queries.header import Value
 
@@ -190,8 +190,7 @@ class Database:
         con = self._connect()
         with _told():
             try:
-                _check_text(query)
-                _check_single(len(con.extract_statements(query)))
+                guard.check(con, query)
                 return _executed(con, query, params)
             except (duckdb.Error, QueryError):
                 con.close()
@@ -224,7 +223,7 @@ def default_database(path: str | os.PathLike[str] | None = None) -> Path:
 def _open_locked(path: Path) -> duckdb.DuckDBPyConnection:
     """A connection for a user's text: it reads this database and nothing else."""
     con = store.open_readonly(path)
-    con.execute("SET enable_external_access = false; SET lock_configuration = true")
+    guard.lock(con)
     return con
 
 
@@ -239,23 +238,6 @@ def _executed(
         except KeyboardInterrupt:
             con.interrupt()
             raise
-
-
-def _check_text(query: str) -> None:
-    try:
-        query.encode()
-    except UnicodeEncodeError as error:
-        raise QueryError(
-            f"query: character {error.start + 1} is not UTF-8; write it anew"
-        ) from error
-
-
-def _check_single(n_statements: int) -> None:
-    """execute() would give None for no statement, and run several to give the last one's rows."""
-    if n_statements == 0:
-        raise QueryError("query: it is empty; write a SELECT")
-    if n_statements > 1:
-        raise QueryError(f"query: {n_statements} statements; give one SELECT at a time")
 
 
 @contextmanager
