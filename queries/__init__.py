@@ -51,6 +51,14 @@ def load(name: str) -> Query:
     raise QueryError(f"{name!r}: no such report; there are: {reports}")
 
 
+@cache
+def examples() -> dict[str, str]:
+    """Queries to start from, by what each shows: a SELECT over the views."""
+    paths = sorted(_folder("examples").iterdir(), key=lambda path: path.name)
+    texts = [path.read_text("utf-8") for path in paths if path.name.endswith(".sql")]
+    return {_title(text): text.split("\n", 1)[1] for text in texts}
+
+
 def install(con: duckdb.DuckDBPyConnection) -> None:
     """Create all views and shared macros in the current database, with the headers' comments."""
     con.execute("BEGIN")  # one commit: each of its own takes longer than the statement
@@ -77,6 +85,10 @@ def _view_statements(view: Query) -> Iterator[str]:
     yield f"COMMENT ON VIEW {view.name} IS {_literal(f'{view.title} Grain: {view.grain}')}"
     for column in view.columns:
         yield f"COMMENT ON COLUMN {view.name}.{column.name} IS {_literal(column.meaning)}"
+
+
+def _title(text: str) -> str:
+    return text.split("\n", 1)[0].removeprefix("--").strip()
 
 
 def _literal(text: str) -> str:
