@@ -1,7 +1,5 @@
 """The only door to the database: what reports say, remembered until the file changes."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -10,11 +8,13 @@ import pandas as pd
 import pyarrow as pa
 import streamlit as st
 
-import tracekit
-from tracekit import queries
+from tracekit import queries, sandbox
 from tracekit.database import Database, default_database
 from tracekit.errors import StoreError
 from tracekit.queries.header import Query, Value
+from tracekit.report import comparison, summary
+from tracekit.report.document import Figure, Finding
+from tracekit.report.measured import Measured
 
 Identity = tuple[str, int, int, int]
 """Path, inode, modification time and size: an ingest puts a new file in the place of the old."""
@@ -66,16 +66,23 @@ def rows(name: str, /, **params: Value) -> list[SimpleNamespace]:
     return _rows(_identity(), name, tuple(params.items()))
 
 
-def schema() -> pd.DataFrame:
-    """Views and tables with the comments that the database holds."""
-    return report("schema")
+def summarized(run: str) -> tuple[tuple[Figure, ...], tuple[Finding, ...]]:
+    """Key figures and findings of a run, in the words of `tracekit report`."""
+    return _summarized(_identity(), run)
 
 
-@contextmanager
-def reading() -> Iterator[Database]:
-    """The database, held open for several questions about one state of it."""
-    with tracekit.open(path()).batch() as database:
-        yield database
+def compared(base: str, other: str) -> tuple[Finding, ...]:
+    """Which of two runs is faster, in the words of `tracekit report`."""
+    return _compared(_identity(), base, other)
+
+
+def asked(query: str) -> sandbox.Excerpt:
+    """The first rows of a SELECT that a user wrote.
+
+    Raises:
+        QueryError: a mistake in it, or it takes more than its limits.
+    """
+    return _asked(_identity(), query)
 
 
 def _identity() -> Identity:
@@ -98,3 +105,22 @@ def _report(identity: Identity, name: str, params: Params) -> pd.DataFrame:
 @st.cache_data(max_entries=REMEMBERED, show_spinner=False)
 def _rows(identity: Identity, name: str, params: Params) -> list[SimpleNamespace]:
     return Database(Path(identity[0])).report(name, **dict(params)).records()
+
+
+@st.cache_data(max_entries=REMEMBERED, show_spinner=False)
+def _summarized(identity: Identity, run: str) -> tuple[tuple[Figure, ...], tuple[Finding, ...]]:
+    with Database(Path(identity[0])).batch() as database:
+        measured = Measured(database)
+        (facts,) = measured.ask("run_list", run=run)
+        return summary.key_figures(measured, facts), summary.findings(measured, facts)
+
+
+@st.cache_data(max_entries=REMEMBERED, show_spinner=False)
+def _compared(identity: Identity, base: str, other: str) -> tuple[Finding, ...]:
+    with Database(Path(identity[0])).batch() as database:
+        return comparison.findings(Measured(database), base, other)
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def _asked(identity: Identity, query: str) -> sandbox.Excerpt:
+    return sandbox.run(Path(identity[0]), query)

@@ -1,8 +1,9 @@
 """How views show things: figures, charts and tables, each with its source and its rows as CSV."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 import altair as alt
 import pandas as pd
@@ -68,16 +69,31 @@ def table(
     report: str,
     params: Mapping[str, Value],
     shown: Sequence[str] = (),
+    pick: Callable[[int], None] | None = None,
 ) -> None:
-    """Rows of a report in units that people read; `shown` are its columns, by default all."""
+    """Rows of a report in units that people read; `shown` are its columns, by default all.
+
+    `pick` is called with the place of a row that is clicked.
+    """
     readable, config = columns.readable(frame, data.query(report), shown)
-    st.dataframe(readable, column_config=config, hide_index=True)
+    if pick is None:
+        st.dataframe(readable, column_config=config, hide_index=True)
+    else:
+        key = f"table-{_place(report, params)}"
+        st.dataframe(
+            readable,
+            column_config=config,
+            hide_index=True,
+            key=key,
+            selection_mode="single-row",
+            on_select=partial(_picked, key, pick),
+        )
     computed(frame, report, params)
 
 
 def computed(frame: pd.DataFrame, report: str, params: Mapping[str, Value]) -> None:
     """The query's own header, and the rows as a file."""
-    place = f"{report}-{'-'.join(str(value) for value in params.values() if value is not None)}"
+    place = _place(report, params)
     with st.container(horizontal=True):
         with st.popover("How is this computed", key=f"computed-{place}"):
             st.code(data.header(report), language=None, wrap_lines=True)
@@ -92,6 +108,16 @@ def computed(frame: pd.DataFrame, report: str, params: Mapping[str, Value]) -> N
             on_click="ignore",
             key=f"csv-{place}",
         )
+
+
+def _picked(key: str, pick: Callable[[int], None]) -> None:
+    for row in st.session_state[key].selection.rows:
+        pick(row)
+
+
+def _place(report: str, params: Mapping[str, Value]) -> str:
+    """What tells a widget from those of other reports on the page."""
+    return "-".join([report, *(str(value) for value in params.values() if value is not None)])
 
 
 def _call(report: str, params: Mapping[str, Value]) -> str:

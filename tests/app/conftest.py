@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 from database import write_database
 from samples import baseline, drafting
+from streamlit import config
 from streamlit.testing.v1 import AppTest
 
 import tracekit
+from tracekit.cli.app import SETTINGS
 
 ROOT = Path(__file__).parents[2]
 RECORDED = sorted((ROOT / "sample_traces").glob("vllm_cpu_tp2_*"))
@@ -25,6 +27,9 @@ def db(tmp_path_factory):
 @pytest.fixture
 def view(db, monkeypatch):
     """Opens a view with an address's choice on that database; gives the page after its run."""
+
+    for name, value in SETTINGS.items():
+        config.set_option(name, value)
 
     def open_view(name="overview", database=db, **address):
         monkeypatch.setenv("TRACEKIT_DB", str(database))

@@ -16,10 +16,11 @@ SETTINGS = {
     "browser.gatherUsageStats": "false",
     "client.showErrorDetails": "none",
     "client.toolbarMode": "viewer",
+    "runner.magicEnabled": "false",
     "server.fileWatcherType": "none",
     "server.showEmailPrompt": "false",
 }
-"""Of Streamlit: it sends nothing, watches no files, and asks nothing."""
+"""Of Streamlit: it sends nothing, watches no files, asks nothing, and shows no stray strings."""
 
 
 @click.command("app")

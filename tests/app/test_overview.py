@@ -1,0 +1,31 @@
+"""The first page: what a new user looks for is on it, in the numbers of the reports."""
+
+import tracekit
+from tracekit import units
+
+
+def text(page):
+    """The page's sentences, without the signs that keep names from being Markdown."""
+    return "\n".join(found.value for found in page.markdown).replace("\\", "")
+
+
+def test_all_reduce_share_and_the_slowest_rank_are_told(view, db):
+    page = view(run="vllm_cpu_tp2_draft")
+    (row,) = tracekit.open(db).report("breakdown_headline", run="vllm_cpu_tp2_draft").records()
+    share = units.percent(row.all_reduce_share_of_step)
+    assert f"AllReduce is {share} % of a decode step" in text(page)
+    ranks = tracekit.open(db).report("comm_ranks", run="vllm_cpu_tp2_draft").records()
+    assert f"of the waiting is for rank {ranks[0].rank}" in text(page)
+    assert f"{share} %" in [metric.value for metric in page.metric]
+
+
+def test_whether_drafts_pay_is_told_by_a_run_of_the_same_model(view):
+    for run in ("vllm_cpu_tp2_draft", "vllm_cpu_tp2_baseline"):
+        assert "vllm_cpu_tp2_draft is" in text(view(run=run))
+
+
+def test_every_run_is_in_the_table(view, db):
+    frame = view().dataframe[0].value
+    assert list(frame["run"]) == tracekit.open(db).runs()
+    (row,) = tracekit.open(db).report("run_list", run="baseline").records()
+    assert list(frame.loc[frame["run"] == "baseline", "n_activities"]) == [row.n_activities]
