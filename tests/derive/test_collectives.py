@@ -167,6 +167,8 @@ def test_two_groups_of_one_description_are_two_communicators(tmp_path):
         (2, 1, 10_000, 2),
         (3, 1, 0, 2),
     ]
+    comms = ["TP 0 [0, 1]"] * 2 + ["TP 2 [2, 3]"] * 2
+    assert [comm for comm, _ in matched(db, "comm, rank")] == comms
 
 
 def test_a_lost_call_does_not_shift_the_others(tmp_path):

@@ -5,6 +5,7 @@
 -- data-parallel engine is one rank, go over all engines, whose steps are numbered apart. A communicator's
 -- ranks are those of its scope with any collective: one that has none of this category has lost them.
 --
+-- comm       description or name of the process group; where several of an engine share it, with name and ranks
 -- stretch    calls that one step and phase of a communicator hold; of no step, those between two steps
 -- place      of a call in its stretch on its rank, from 1
 -- is_contradicted  more ranks have traces of a process group than its events say it has
@@ -46,7 +47,12 @@ scoped AS (
     ) AS used USING (file_id)
 )
 SELECT
-    *,
+    * REPLACE (
+        CASE WHEN scope.kind = 'named' AND count(DISTINCT scope) OVER (PARTITION BY stage, dp, comm) > 1
+            THEN concat_ws(' ', pg_desc, scope.part)
+            ELSE comm
+        END AS comm
+    ),
     dense_rank() OVER (ORDER BY stage, comm, scope) AS comm_id,
     CASE scope.kind
         WHEN 'named' THEN greatest(
