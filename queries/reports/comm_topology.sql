@@ -8,12 +8,20 @@
 --   topic VARCHAR: ranks, links, transport, channels, ring, search, pcie, no p2p, network, version or setting.
 --   words VARCHAR: the fact, a sentence.
 --   n_ranks INTEGER: ranks of the communicators it is about; NULL where it is about all.
--- Limits: P2P by itself does not tell NVLink from PCIe: where no line does, the number of channels decides, and the words say so.
+-- Limits: P2P by itself does not tell NVLink from PCIe: where no line does, the number of channels decides, and the words say so. Ranks whose lines name no commId (NCCL 2.18.1) are put together in order: the k-th communicator of a size on each.
 
 WITH member AS (
     SELECT
         *,
-        coalesce(comm_id, host || ' ' || pid || ' ' || comm) AS id
+        coalesce(
+            comm_id,
+            concat_ws(
+                ' ', n_ranks, parent IS NOT NULL, row_number() OVER (
+                    PARTITION BY comm_id IS NULL, n_ranks, parent IS NOT NULL, rank
+                    ORDER BY host, pid, file_id, at_byte
+                )
+            )
+        ) AS id
     FROM nccl_comm
     WHERE run = $run
 ),

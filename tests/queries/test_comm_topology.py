@@ -48,6 +48,19 @@ def test_a_file_for_each_process_says_the_same_as_one_for_all(told):
     assert told(*made) == told(in_lines(made, Random(4)))
 
 
+@pytest.mark.parametrize("n_engines", [1, 2])
+def test_ranks_without_a_common_name_are_of_one_communicator(told, n_engines):
+    """NCCL 2.18.1 does not log commId."""
+    texts = []
+    for engine in range(n_engines):
+        for process in processes(Random(engine), n_ranks=4):
+            text = process.text.replace(" commId 0x9d3ac41f77b01e52", "")
+            texts.append(text.replace(":520", f":{engine + 7}20"))
+    counted = "2 communicators of 4 ranks" if n_engines == 2 else "4 ranks"
+    assert words(told(*texts), "ranks") == [f"{counted} on one node (trainer-04)"]
+    assert told(*texts) == told(in_lines(texts, Random(4)))
+
+
 def test_several_communicators_are_told_apart_by_their_ranks(told):
     of_all, of_two = Process(0, 4, Random(1)), Process(0, 2, Random(2))
     of_all.init()
