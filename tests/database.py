@@ -41,7 +41,15 @@ REQUIRED = {
         "is_fused": False,
         "match": "order",
     },
-    "clock_offset": {"dp": 0, "is_applied": False, "n": 100, "spread_ns": 0},
+    "clock_offset": {
+        "dp": 0,
+        "offset_ns": 0,
+        "drift_ppm": 0,
+        "origin_ns": 0,
+        "is_applied": False,
+        "n": 100,
+        "spread_ns": 0,
+    },
     "nccl_comm": {"file_id": 0, "at_byte": 0, "host": "box", "pid": 9, "comm": "0x55aa0"},
     "nccl_note": {"file_id": 0, "at_byte": 0, "host": "box", "pid": 9},
     "calibration": {

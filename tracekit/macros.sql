@@ -70,3 +70,14 @@ CASE algorithm || ' ' || protocol
     WHEN 'TREE SIMPLE' THEN 0.92 * bw
 END;
 COMMENT ON MACRO nccl_busbw IS 'Bus bandwidth in NCCL''s own model, GB/s; NULL for an algorithm that its constants do not cover.';
+
+CREATE MACRO is_most(part, whole) AS whole > 0 AND part >= 0.5 * whole;
+COMMENT ON MACRO is_most IS 'Whether a part of the waiting is enough of it to be named as the reason.';
+
+-- Over collective calls: the part of what ranks wait that is for a `host` or a `device` that was late.
+CREATE MACRO delay_share(which, delay, others_wait_ns, late_starved_ns) AS
+CASE
+    WHEN count(late_starved_ns) > 0
+        THEN coalesce(sum(others_wait_ns) FILTER (WHERE delay = which), 0) / nullif(sum(others_wait_ns), 0)
+END;
+COMMENT ON MACRO delay_share IS 'Part of others_wait_ns in calls with that delay; NULL where no call tells why it was late.';

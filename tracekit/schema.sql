@@ -579,7 +579,7 @@ COMMENT ON COLUMN collective.wait_ns IS 'Latest start over ranks less its own, o
 COMMENT ON COLUMN collective.transfer_ns IS 'Shortest duration over ranks, which needs no clocks; NULL unless matched.';
 COMMENT ON COLUMN collective.algorithm IS 'RING, TREE, NVLS, ... as NCCL''s log has it; NULL where no log tells.';
 COMMENT ON COLUMN collective.protocol IS 'LL, LL128 or SIMPLE, likewise.';
-COMMENT ON COLUMN collective.channels IS 'Channels in use: NCCL''s log, else grid.x of an NCCL kernel; NULL elsewhere.';
+COMMENT ON COLUMN collective.channels IS 'Channels in use: blocks of a kernel of NCCL''s own (ncclDevKernel_..., one per channel), else its log; NULL elsewhere.';
 COMMENT ON COLUMN collective.model_ns IS 'Time NCCL''s own model gives for it, a lower bound; NULL where it does not apply.';
 COMMENT ON COLUMN collective.match IS 'How its ranks were found: exact (metadata), template (replays of CUDA graphs), order (k-th to k-th), none.';
 
@@ -589,6 +589,8 @@ CREATE TABLE clock_offset (
     rank INTEGER,
     host_name VARCHAR,
     offset_ns BIGINT NOT NULL,
+    drift_ppm DOUBLE NOT NULL,
+    origin_ns BIGINT NOT NULL,
     is_applied BOOLEAN NOT NULL,
     n INTEGER NOT NULL,
     spread_ns BIGINT NOT NULL,
@@ -601,6 +603,8 @@ COMMENT ON COLUMN clock_offset.dp IS 'Data-parallel engine.';
 COMMENT ON COLUMN clock_offset.rank IS 'Rank; NULL where unknown.';
 COMMENT ON COLUMN clock_offset.host_name IS 'Host of its trace; NULL where unknown.';
 COMMENT ON COLUMN clock_offset.offset_ns IS 'To be added to its times: median over collectives of another rank''s end less its own, 0 for the middle one.';
+COMMENT ON COLUMN clock_offset.drift_ppm IS 'By how much that changes: millionths of the time since origin_ns; 0 where no drift stands out.';
+COMMENT ON COLUMN clock_offset.origin_ns IS 'When offset_ns holds: start of the first collective compared on its host.';
 COMMENT ON COLUMN clock_offset.is_applied IS 'True where wait_ns is corrected by it; an offset within its noise is not.';
 COMMENT ON COLUMN clock_offset.n IS 'Collectives it was found from.';
 COMMENT ON COLUMN clock_offset.spread_ns IS 'Median distance of their ends from it.';

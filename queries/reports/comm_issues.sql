@@ -6,7 +6,7 @@
 --   $run VARCHAR: run to read.
 -- Columns:
 --   issue VARCHAR: no_collectives, one_rank, missing_ranks, unmatched, not_whole, several_hosts, early_end, clock, ledger, no_step,
---     unknown_type, no_bytes, model_bytes or fused.
+--     unknown_type, no_bytes, model_bytes, below_model or fused.
 --   place VARCHAR: category, rank or reason in the ledger it is about; NULL where it is the run.
 --   n BIGINT: calls of ranks, or ranks, it is about.
 --   of_n BIGINT: calls of ranks, or ranks, there are; NULL of files.
@@ -30,6 +30,8 @@ ranks AS (
         count(*) FILTER (WHERE collectives.step IS NULL) AS n_without_step,
         count(*) FILTER (WHERE collectives.bytes IS NULL) AS n_without_bytes,
         count(*) FILTER (WHERE bytes_source = 'model') AS n_by_model,
+        count(*) FILTER (WHERE collectives.transfer_ns < model_ns) AS n_below_model,
+        max(1 - collectives.transfer_ns / model_ns) AS below_model_by,
         count(*) FILTER (WHERE is_fused) AS n_fused
     FROM collectives
     INNER JOIN collective_calls AS calls
@@ -46,6 +48,12 @@ clocks AS (
         count(*) OVER () AS n_clocks,
         count(DISTINCT host_name) OVER () AS n_hosts
     FROM clock_offset
+    WHERE run = $run
+),
+
+corrections AS (
+    SELECT max(abs(offset_ns)) AS max_ns
+    FROM collectives
     WHERE run = $run
 ),
 
@@ -93,14 +101,15 @@ issues AS (
     SELECT
         6, 'early_end', place, n_early_after, n,
         format('{} ends {:,} of {:,} collectives before another rank has begun, even on corrected clocks', place, n_early_after, n),
-        'its clock drifts or calls are matched wrongly: trust waiting by durations'
+        'its clock jumps or calls are matched wrongly: trust waiting by durations'
     FROM clocks
     WHERE n_early_after > 0
     UNION ALL
     SELECT
         7, 'clock', NULL, count(*) FILTER (WHERE is_applied), count(*),
-        format('the clocks of {} of {} ranks were corrected, by up to {:.1f} us, so that their collectives end together',
-            count(*) FILTER (WHERE is_applied), count(*), max(abs(offset_ns)) FILTER (WHERE is_applied) / 1e3),
+        format('the clocks of {} of {} ranks were corrected, by up to {:.1f} us{}, so that their collectives end together',
+            count(*) FILTER (WHERE is_applied), count(*), (SELECT max_ns FROM corrections) / 1e3,
+            coalesce(format(' and for a drift of up to {:.1f} ppm', nullif(max(abs(drift_ppm)) FILTER (WHERE is_applied), 0)), '')),
         NULL
     FROM clocks
     WHERE n_hosts = 1
@@ -143,7 +152,15 @@ issues AS (
     WHERE n_by_model > 0
     UNION ALL
     SELECT
-        13, 'fused', category, n_fused, of_n,
+        13, 'below_model', category, n_below_model, of_n,
+        format('{:,} of {:,} {} calls transfer faster, by up to {:.0f} %, than NCCL''s own model allows: {}',
+            n_below_model, of_n, category, 100 * below_model_by, 'message size or model is wrong'),
+        'compare with a measured curve: tracekit bench allreduce'
+    FROM ranks
+    WHERE n_below_model > 0
+    UNION ALL
+    SELECT
+        14, 'fused', category, n_fused, of_n,
         format('{:,} of {:,} {} calls do other work in the same kernel: their bandwidth is a lower bound', n_fused, of_n, category),
         NULL
     FROM ranks

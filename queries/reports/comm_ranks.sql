@@ -29,7 +29,7 @@
 --   n_habit_steps BIGINT: of them, those in which half of what ranks waited, or more, was for it.
 --   first_habit_step INTEGER: first such step; NULL where there is none.
 --   last_habit_step INTEGER: last such step; NULL likewise.
---   offset_ns BIGINT: what was added to its times; 0 where its clock needs no correction.
+--   offset_ns BIGINT: what was added to its times, the median where its clock drifts; 0 where it needs no correction.
 --   clock_spread_ns BIGINT: how far ends of collectives lie from the offset found; NULL where none was sought.
 --   n_early BIGINT: collectives it ended before another rank began, with corrected times: impossible on one clock.
 -- Limits: matched calls of measured steps (steps.is_measured) only; ranks without a trace may come later still.
@@ -63,7 +63,7 @@ habits AS (
         min(step) AS first_habit_step,
         max(step) AS last_habit_step
     FROM step_costs
-    WHERE share >= 0.5
+    WHERE is_most(share, 1)
     GROUP BY last_dp, last_rank
 ),
 
@@ -75,7 +75,7 @@ own AS (
         avg(arrival_spread_ns - ranks.wait_ns) AS lateness_ns,
         avg(ranks.wait_ns) AS wait_ns,
         avg(ranks.dur_ns - ranks.transfer_ns) AS waiting_ns,
-        any_value(offset_ns) AS offset_ns
+        round(median(offset_ns))::BIGINT AS offset_ns
     FROM ranks
     INNER JOIN calls ON calls.collective = ranks.collective
     GROUP BY ranks.dp, ranks.rank
@@ -88,9 +88,8 @@ as_last AS (
         count(*) AS n_last,
         avg(others_wait_ns) AS others_wait_ns,
         sum(others_wait_ns) AS cost_ns,
-        sum(others_wait_ns) FILTER (WHERE delay = 'host') AS host_ns,
-        sum(others_wait_ns) FILTER (WHERE delay = 'device') AS device_ns,
-        count(late_starved_ns) > 0 AS is_told,
+        delay_share('host', delay, others_wait_ns, late_starved_ns) AS host_share,
+        delay_share('device', delay, others_wait_ns, late_starved_ns) AS device_share,
         median(late_launch_ns) AS late_launch_ns,
         median(late_starved_ns) AS late_starved_ns,
         median(late_work_ns) AS late_work_ns
@@ -110,8 +109,8 @@ SELECT
     others_wait_ns,
     cost_ns / n_steps AS cost_ns,
     cost_ns / nullif(sum(cost_ns) OVER (), 0) AS cost_share,
-    CASE WHEN is_told THEN coalesce(host_ns, 0) / nullif(as_last.cost_ns, 0) END AS host_share,
-    CASE WHEN is_told THEN coalesce(device_ns, 0) / nullif(as_last.cost_ns, 0) END AS device_share,
+    host_share,
+    device_share,
     late_launch_ns,
     late_starved_ns,
     late_work_ns,

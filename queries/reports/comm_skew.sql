@@ -70,12 +70,8 @@ SELECT
     round(any_value(own.sum_ns))::BIGINT AS sum_ns,
     round(any_value(own.waiting_ns))::BIGINT AS waiting_ns,
     round(any_value(own.wait_ns))::BIGINT AS wait_ns,
-    CASE WHEN count(late_starved_ns) > 0
-        THEN coalesce(sum(others_wait_ns) FILTER (WHERE delay = 'host'), 0) / nullif(sum(others_wait_ns), 0)
-    END AS host_share,
-    CASE WHEN count(late_starved_ns) > 0
-        THEN coalesce(sum(others_wait_ns) FILTER (WHERE delay = 'device'), 0) / nullif(sum(others_wait_ns), 0)
-    END AS device_share,
+    delay_share('host', delay, others_wait_ns, late_starved_ns) AS host_share,
+    delay_share('device', delay, others_wait_ns, late_starved_ns) AS device_share,
     any_value(n_corrected) AS n_corrected,
     any_value(n_clocks) AS n_clocks,
     any_value(n_hosts) AS n_hosts,

@@ -118,12 +118,8 @@ over_ranks AS (
         round(quantile_cont(arrival_spread_ns, 0.95) FILTER (WHERE transfer_ns IS NOT NULL))::BIGINT AS arrival_p95_ns,
         sum(waiting_ns) FILTER (WHERE transfer_ns IS NOT NULL) / nullif(sum(dur_ns) FILTER (WHERE transfer_ns IS NOT NULL), 0) AS wait_share,
         sum(wait_ns) FILTER (WHERE transfer_ns IS NOT NULL) / nullif(sum(dur_ns) FILTER (WHERE transfer_ns IS NOT NULL), 0) AS clocked_wait_share,
-        CASE WHEN count(late_starved_ns) > 0
-            THEN coalesce(sum(others_wait_ns) FILTER (WHERE delay = 'host'), 0) / nullif(sum(others_wait_ns), 0)
-        END AS host_share,
-        CASE WHEN count(late_starved_ns) > 0
-            THEN coalesce(sum(others_wait_ns) FILTER (WHERE delay = 'device'), 0) / nullif(sum(others_wait_ns), 0)
-        END AS device_share,
+        delay_share('host', delay, others_wait_ns, late_starved_ns) AS host_share,
+        delay_share('device', delay, others_wait_ns, late_starved_ns) AS device_share,
         arg_max({'dp': last_dp, 'rank': last_rank}, (n_last, -last_dp, -last_rank)) FILTER (WHERE n_last > 0) AS last,
         max(n_last) FILTER (WHERE n_last > 0) / count(*) FILTER (WHERE transfer_ns IS NOT NULL) AS last_share
     FROM calls

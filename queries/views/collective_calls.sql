@@ -106,8 +106,8 @@ SELECT
     late_starved_ns,
     late_work_ns,
     CASE
-        WHEN late_starved_ns >= 0.5 * others_wait_ns AND others_wait_ns > 0 THEN 'host'
-        WHEN late_work_ns >= 0.5 * others_wait_ns AND others_wait_ns > 0 THEN 'device'
+        WHEN is_most(late_starved_ns, others_wait_ns) THEN 'host'
+        WHEN is_most(late_work_ns, others_wait_ns) THEN 'device'
     END AS delay
 FROM calls
 INNER JOIN run ON run.run = calls.run

@@ -18,13 +18,15 @@
 --   bytes_source VARCHAR: where bytes come from: args, nccl_log, shapes or model; NULL without bytes.
 --   start_ns BIGINT: start on the device, as in the trace.
 --   dur_ns BIGINT: duration on this rank, the kernel that ends it included.
---   wait_ns BIGINT: latest start over ranks less its own, on corrected clocks; 0 on the last; NULL unless matched.
+--   wait_ns BIGINT: latest start over ranks less its own, on corrected clocks; 0 on the last; NULL unless matched, and
+--     where clocks cannot be compared.
 --   transfer_ns BIGINT: shortest duration over ranks, which needs no clocks; NULL unless matched.
 --   algbw_gb_per_s DOUBLE: bytes over transfer_ns, over dur_ns where unmatched; GB = 1e9 bytes.
 --   busbw_gb_per_s DOUBLE: algbw times the factor of the collective, 2(n-1)/n for all_reduce.
 --   algorithm VARCHAR: RING, TREE, NVLS, ... as NCCL's log has it; NULL where no log tells.
 --   protocol VARCHAR: LL, LL128 or SIMPLE, likewise.
---   channels INTEGER: channels in use; NULL where unknown.
+--   channels INTEGER: blocks of a kernel of NCCL's own (ncclDevKernel_..., one per channel), else by its log; NULL
+--     elsewhere.
 --   match VARCHAR: how its ranks were found: exact (metadata), template (graph replays), order, none.
 --   group_size INTEGER: ranks of the communicator; NULL where unknown.
 --   dtype VARCHAR: element type as torch names it; NULL where unknown.
@@ -67,7 +69,9 @@ SELECT
     launch_ns,
     starved_ns,
     CASE
-        WHEN wait_ns IS NOT NULL THEN coalesce(CASE WHEN is_applied THEN clock.offset_ns END, 0)
+        WHEN wait_ns IS NOT NULL AND is_applied
+            THEN clock.offset_ns + (drift_ppm / 1e6 * (start_ns - origin_ns))::BIGINT
+        WHEN wait_ns IS NOT NULL THEN 0
     END AS offset_ns,
     model_ns,
     name,

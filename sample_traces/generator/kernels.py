@@ -70,6 +70,16 @@ class Work:
     shape: tuple[int, ...] = ()
     grid: int = 0
 
+    @property
+    def blocks(self) -> int:
+        """First number of its grid."""
+        return self.grid or 1 + len(self.kernel.name) % 24
+
+    @property
+    def channels(self) -> int | None:
+        """Of NCCL's own kernels, which have a block for each."""
+        return self.blocks if self.kernel.name.startswith("ncclDevKernel_") else None
+
 
 def _load() -> dict[str, Kernel]:
     path = Path(__file__).with_name("kernels.tsv")

@@ -283,7 +283,7 @@ class Rank:
         ids = f', "graph id": {graph}, "graph node id": {node_id}' if self.has_graph_ids else ""
         if cat == "kernel":
             shape = ', "registers per thread": 64, "shared memory": 0, '
-            shape += f'"grid": [{item.grid or 1 + len(name) % 132}, 1, 1], "block": [256, 1, 1]'
+            shape += f'"grid": [{item.blocks}, 1, 1], "block": [256, 1, 1]'
         else:
             shape = f', "bytes": {item.bytes}, "memory bandwidth (GB/s)": 1.5'
         return head, middle, f"{shape}{item.args}{ids}}}}}"

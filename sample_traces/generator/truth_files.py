@@ -114,15 +114,15 @@ def _collective(run: Run, number: int, call: Collective, part: Part) -> Sequence
     over_ranks: Sequence[Cell] = (None, None, None)
     if call.is_matched:
         over_ranks = (wait, call.transfer_ns, wait == 0)
-    logged: Sequence[Cell] = (None,) * 4
+    algorithm = protocol = model_ns = None
     if source == "nccl_log":
-        logged = choice(row.category, item.bytes)
+        algorithm, protocol, _, model_ns = choice(row.category, item.bytes)
     return (
         rank.dp, number, item.comm, item.seq, rank.rank, row.step, row.phase, row.name,
         row.category, row.impl, any(row.item.kernel.is_fused for row in part.rows),
         call.n_ranks if call.is_matched or "Group size" in item.args else None,
         item.bytes if source else None, source, rank.epoch(part.start_ns), part.dur_ns,
-        *over_ranks, call.match, *logged,
+        *over_ranks, call.match, algorithm, protocol, item.channels, model_ns,
     )  # fmt: skip
 
 

@@ -33,18 +33,18 @@ def group(seq, ranks, name="0", desc="", collective="allreduce"):
     }
 
 
-def step(trace, number, calls, clock=0, name=ALL_REDUCE):
+def step(trace, number, calls, clock=0, name=ALL_REDUCE, every=2_000, **args):
     """A step that launches, after its GEMM, one call for each (late, dur) of `calls`; None: lost.
 
     Calls end together on ranks that are late by what they last less.
     """
-    start = 1_000 + 2_000 * number
+    start = 1_000 + every * number
     decode(trace, start, lead=10 + clock)
     for k, call in enumerate(calls):
         if call is not None:
             late, dur = call
             at = start + 100 + PERIOD * k + late + clock
-            trace.run(name, start + 16, at, dur)
+            trace.run(name, start + 16, at, dur, **args)
     return trace
 
 
@@ -294,6 +294,44 @@ def test_of_two_ranks_one_is_corrected(tmp_path):
 def test_few_calls_correct_no_clock(tmp_path):
     db = ingest(tmp_path, *clocked([0, 30, 0], n=1))
     assert [applied for _, applied in offsets(db)] == [False] * 3
+
+
+@pytest.mark.parametrize("hosts", [("a", "a"), ("a", "b")])
+@pytest.mark.parametrize("drift", [10, -10])
+def test_a_clock_that_drifts_is_set_right(tmp_path, drift, hosts):
+    """By 50 us in a second, in steps of 200 ms: ends of early and late ones lie 400 us apart."""
+    first, second = (Trace(rank, host=host) for rank, host in enumerate(hosts))
+    for number in range(40):
+        step(first, number, [(0, 50)], every=200_000)
+        step(second, number, [(20, 30)], 30 + drift * number, every=200_000)
+    db = ingest(tmp_path, first, second)
+    far, near = db.sql(
+        "SELECT min(wait_ns), max(wait_ns), min(transfer_ns), max(transfer_ns), count(wait_ns)"
+        " FROM collectives GROUP BY rank ORDER BY rank"
+    ).fetchall()
+    assert near == (0, 0, 30_000, 30_000, 40)
+    assert 19_950 <= far[0] <= far[1] <= 20_050
+    assert db.sql("SELECT DISTINCT last_rank FROM collective_calls").fetchall() == [(1,)]
+    drifts = "SELECT max(drift_ppm) - min(drift_ppm) FROM clock_offset"
+    assert db.sql(drifts).fetchall() == [(pytest.approx(50, rel=0.01),)]
+
+
+@pytest.mark.parametrize("args", [{}, {"name": NCCL}], ids=["by order", "by Seq"])
+def test_a_clock_that_jumps_tells_no_waits(tmp_path, args):
+    first, second = Trace(0), Trace(1)
+    for number in range(40):
+        told = args and {**args, **group(number, [0, 1], desc="TP")}
+        step(first, number, [(0, 50)], **told)
+        step(second, number, [(20, 30)], 400 * (number >= 20), **told)
+    db = ingest(tmp_path, first, second)
+    found = db.sql("SELECT wait_ns, transfer_ns, last_rank FROM collective_calls").fetchall()
+    assert found == [(None, 30_000, 1)] * 40
+    assert doubts(db) == ["kept, waits unknown"]
+
+
+def test_ends_that_move_less_than_their_noise_are_no_drift(tmp_path):
+    db = ingest(tmp_path, *clocked([0, 0, 50, 0], n=40, skew=(0, 3, 0, 5)))
+    assert db.sql("SELECT DISTINCT drift_ppm FROM clock_offset").fetchall() == [(0,)]
 
 
 def test_hosts_are_brought_together_by_their_collectives(tmp_path):

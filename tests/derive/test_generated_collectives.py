@@ -13,9 +13,9 @@ CLOCK_TOLERANCE_NS = 2_000
 
 EXACT = [
     *("step", "phase", "category", "impl", "is_fused", "group_size"),
-    *("bytes", "bytes_source", "dur_ns", "transfer_ns", "match"),
+    *("bytes", "bytes_source", "dur_ns", "transfer_ns", "match", "channels"),
 ]
-IF_TOLD = ["comm", "seq", "algorithm", "protocol", "channels"]
+IF_TOLD = ["comm", "seq", "algorithm", "protocol"]
 """Columns that the truth has a word on only where a file tells it."""
 
 BUSBW_FACTOR = {

@@ -38,6 +38,25 @@ def test_args_tell_the_whole_message(calls, category, name, n_in, n_out, size):
 
 
 @pytest.mark.parametrize(
+    ("name", "grid", "channels"),
+    [
+        (NCCL, "[12, 1, 1]", 12),
+        ("ncclKernel_AllReduce_RING_LL_Sum_half(ncclDevComm*)", "[2,1,1]", 2),
+        ("ncclDevKernel_Generic_4(ncclDevKernelArgsStorage<4096ul>)", "[28, 1, 1]", 28),
+        (NCCL, "[12, 2, 1]", None),
+        (NCCL, None, None),
+        ("ncclsymkDevKernel_AllReduce_AGxLL_R_sum_bf16(ncclsymkDevWorkArgs4K)", "[12, 1, 1]", None),
+        ("mscclKernel_Sum_half_Simple_false(ncclDevComm*)", "[12, 1, 1]", None),
+        ("void vllm::cross_device_reduce_1stage<half, 8>()", "[36, 1, 1]", None),
+    ],
+)
+def test_blocks_of_nccls_own_kernels_are_channels(calls, name, grid, channels):
+    call = calls.call(1, name=name)
+    calls.con.execute("UPDATE device_event SET grid = $1", [grid])
+    assert calls.messages("channels") == {call: channels}
+
+
+@pytest.mark.parametrize(
     ("dtype", "size"), [("Float", 400), ("Half", 200), ("Float8_e4m3fn", 100), ("Long", 800)]
 )
 def test_elements_have_the_size_of_their_type(calls, dtype, size):

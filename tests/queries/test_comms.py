@@ -416,6 +416,28 @@ def test_clocks_that_needed_correction_are_told(hosts, told):
     assert all(any(part in text for text in texts) for part in told)
 
 
+def test_a_drift_that_was_corrected_is_told():
+    con = database()
+    add_call(con, "r", 0, (100, 100), (20, 20), step=0, **FAST)
+    clock = {"is_applied": True, "offset_ns": 4_000, "drift_ppm": 20, "origin_ns": -us(50_000)}
+    early = {"n_early_before": 9, "n_early_after": 0}
+    add(con, "clock_offset", "r", rank=1, host_name="a", **clock, **early)
+    assert (
+        "corrected, by up to 5.0 us and for a drift of up to 20.0 ppm"
+        in (issues(con)["clock"]["text"])
+    )
+
+
+def test_a_transfer_that_is_faster_than_the_model_is_told():
+    con = database()
+    for number, model in enumerate((19, 25, None)):
+        told = FAST | {"model_ns": model and us(model)}
+        add_call(con, "r", number, (0, 0), (20, 20), step=0, **told)
+    row = issues(con)["below_model"]
+    assert (row["n"], row["of_n"]) == (2, 6)
+    assert "2 of 6 all_reduce calls transfer faster, by up to 20 %," in row["text"]
+
+
 def test_kernels_that_do_not_tell_what_they_are():
     con = database()
     add_call(con, "r", 0, (0, 0), (20, 20), step=0, category="collective_other", **FAST)

@@ -86,7 +86,8 @@ COLUMNS = [
 
 
 def _evidence(row: SimpleNamespace, run: SimpleNamespace, width: int) -> list[str]:
-    told = [row.missing, _matched(row), _skew(row, run), _bound(row), _choice(row), _bytes(row)]
+    times = [_matched(row), _skew(row, run), _bound(row), _below(row)]
+    told = [row.missing, *times, _choice(row), _bytes(row)]
     text = f"{vars(row)['class']}: {'; '.join(filter(None, told))}"
     return [f"{INDENT}{line}" for line in table.wrapped(text, width - len(INDENT))]
 
@@ -127,6 +128,11 @@ def _bound(row: SimpleNamespace) -> str:
 def _against(time: float | None, bound: float, name: str) -> str:
     ratio = f"{time / bound:.1f}x " if time else ""
     return f"{ratio}{name} ({units.duration(bound)})"
+
+
+def _below(row: SimpleNamespace) -> str:
+    is_below = row.transfer_p50_ns and row.model_ns and row.transfer_p50_ns < row.model_ns
+    return "below it: size or model is wrong" if is_below else ""
 
 
 def _choice(row: SimpleNamespace) -> str:

@@ -5,17 +5,38 @@
 -- Of two ranks, calls are the same if each one's end is the nearest to the other's and they overlap. All are
 -- compared with the rank that has most; a call that some rank lacks stays unmatched.
 --
--- Needs times that can be compared: of one host, or corrected over hosts.
+-- Needs times that can be compared: of one host, or corrected over hosts. Where hardly a call was lost and
+-- counting contradicts the times again and again, the clocks are at fault: then times pair nothing, and tell
+-- no waits.
 --
--- Makes: refused, aligned, matching.
+-- Makes: impossible, timed, refused, aligned, matching.
+
+CREATE TEMP TABLE impossible AS
+SELECT comm_id, pair, match, any_value(stretch) AS stretch
+FROM timed
+JOIN paired USING (id)
+WHERE is_blocking AND is_timed
+GROUP BY comm_id, pair, match
+HAVING max(from_ns) > min(until_ns) + max(tolerance_ns);
+
+UPDATE timed
+SET is_timed = false
+FROM (
+    SELECT comm_id
+    FROM timed
+    LEFT JOIN paired USING (id)
+    LEFT JOIN impossible USING (comm_id, pair)
+    WHERE is_blocking
+    GROUP BY comm_id
+    HAVING count(DISTINCT if(impossible.match = 'exact', impossible.pair, impossible.stretch)) >= 3
+        AND count(impossible.pair) > greatest(0.1 * count(*), 4 * count_if(paired.pair IS NULL))
+) AS faulty
+WHERE timed.comm_id = faulty.comm_id;
 
 CREATE TEMP TABLE refused AS
 SELECT DISTINCT stretch
-FROM timed
-JOIN paired USING (id)
-WHERE is_blocking AND is_timed AND match = 'order'
-GROUP BY stretch, pair
-HAVING max(from_ns) > min(until_ns) + max(tolerance_ns);
+FROM impossible
+WHERE match = 'order' AND comm_id IN (SELECT comm_id FROM timed WHERE is_timed);
 
 CREATE TEMP TABLE aligned AS
 WITH pool AS (

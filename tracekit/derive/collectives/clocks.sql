@@ -4,18 +4,24 @@
 -- ranks' ends is what lies between their clocks. Each is compared with the rank that has most calls of the
 -- communicator, in the steps in which both have equally many. A rank that lost calls looks like one whose
 -- clock is off by as many, but in one step only: with less than three steps, only calls that overlap as they
--- are count. Differences add up over communicators to one clock per rank (node), relative to the least it is
--- tied to (root); a root's clocks are corrected to the middle one of them.
+-- are count. Clocks also drift: with three steps in each quarter of the calls, what lies between the ends of
+-- the first and of the last quarter is a drift where it stands out as an offset has to.
+-- Differences add up over communicators to one clock per rank (node), relative to the least it is tied to
+-- (root); a root's clocks are corrected to the middle one of them.
 --
--- Between hosts they always are. On one host only where the offset stands out (more than 2 us, than the
--- grain, than three times its noise) and no more ranks then end before the last begins than did before. On
--- CPU one host has one clock.
+-- elapsed  time of a call since the first one compared on its host: what a drift is multiplied with
+--
+-- Between hosts they always are corrected. On one host only where the offset stands out (more than 2 us,
+-- than the grain, than three times its noise) and no more ranks then end before the last begins than did
+-- before. On CPU one host has one clock.
 --
 -- Makes: clock, timed.
 
 CREATE TEMP TABLE clock AS
 WITH RECURSIVE sided AS (
-    SELECT key, match, comm_id, common_step, file_id, node, start_ns, end_ns, tolerance_ns
+    SELECT
+        key, match, comm_id, common_step, file_id, node, start_ns, end_ns, tolerance_ns,
+        min(start_ns) OVER (PARTITION BY host) AS origin_ns, start_ns - origin_ns AS elapsed_ns
     FROM called
     JOIN keyed USING (id)
     WHERE is_blocking
@@ -46,22 +52,49 @@ ended AS (
     LEFT JOIN steady USING (ref_node, node)
     WHERE is_near OR steady.node IS NOT NULL
 ),
-edge AS (
-    SELECT ref_node AS a, node AS b, median(apart_ns)::BIGINT AS apart_ns
+quartered AS (
+    SELECT *, ntile(4) OVER (PARTITION BY ref_node, node ORDER BY elapsed_ns) AS quarter
     FROM ended
     WHERE node != ref_node
+),
+quarterly AS (
+    SELECT
+        ref_node, node, quarter, median(apart_ns) AS apart_ns, median(elapsed_ns) AS elapsed_ns,
+        greatest(max(tolerance_ns), 3 * mad(apart_ns)) AS noise_ns,
+        count(DISTINCT common_step) >= 3 OR bool_and(match = 'exact') AND count(*) >= 5 AS is_steady
+    FROM quartered
+    GROUP BY ALL
+),
+sloped AS (
+    SELECT
+        ref_node, node, min_by(apart_ns, quarter) AS first_ns, max_by(apart_ns, quarter) AS last_ns,
+        CASE
+            WHEN bool_and(is_steady) AND abs(last_ns - first_ns) > max(noise_ns)
+                THEN (last_ns - first_ns) / (max(elapsed_ns) - min(elapsed_ns))
+            ELSE 0
+        END AS drift
+    FROM quarterly
+    GROUP BY ALL
+),
+edge AS (
+    SELECT
+        ref_node AS a, node AS b, median(apart_ns - (drift * elapsed_ns)::BIGINT)::BIGINT AS apart_ns,
+        any_value(drift) AS drift
+    FROM quartered
+    JOIN sloped USING (ref_node, node)
     GROUP BY ALL
 ),
 tie AS (
-    SELECT a, b, apart_ns FROM edge
+    SELECT a, b, apart_ns, drift FROM edge
     UNION ALL
-    SELECT b, a, -apart_ns FROM edge
+    SELECT b, a, -apart_ns, -drift FROM edge
 ),
-tied (node, root, clock_ns) USING KEY (node) AS (
-    SELECT DISTINCT a, a, 0::BIGINT FROM tie
+tied (node, root, clock_ns, drift) USING KEY (node) AS (
+    SELECT DISTINCT a, a, 0::BIGINT, 0::DOUBLE FROM tie
     UNION
     (
-        SELECT DISTINCT ON (own.node) own.node, other.root, other.clock_ns + apart_ns
+        SELECT DISTINCT ON (own.node)
+            own.node, other.root, other.clock_ns + apart_ns, other.drift + tie.drift
         FROM recurring.tied AS own
         JOIN tie ON tie.b = own.node
         JOIN tied AS other ON other.node = tie.a
@@ -72,7 +105,8 @@ tied (node, root, clock_ns) USING KEY (node) AS (
 corrected AS (
     SELECT
         node, root, host_name,
-        quantile_disc(clock_ns, 0.5) OVER (PARTITION BY root) - clock_ns AS offset_ns
+        quantile_disc(clock_ns, 0.5) OVER (PARTITION BY root) - clock_ns AS offset_ns,
+        quantile_disc(tied.drift, 0.5) OVER (PARTITION BY root) - tied.drift AS drift
     FROM tied
     JOIN (
         SELECT node, any_value(nullif(host, '')) AS host_name
@@ -82,31 +116,33 @@ corrected AS (
 ),
 residue AS (
     SELECT
-        node, tolerance_ns, end_ns - last_start_ns + offset_ns AS end_at_ns,
+        node, origin_ns, tolerance_ns,
+        end_ns - last_start_ns + offset_ns + (drift * elapsed_ns)::BIGINT AS end_at_ns,
         end_at_ns - median(end_at_ns) OVER (PARTITION BY key) AS residue_ns
     FROM ended
     JOIN corrected USING (node)
 ),
 noise AS (
     SELECT
-        node, count(*) AS n, median(abs(residue_ns))::BIGINT AS spread_ns, max(tolerance_ns) AS tolerance_ns
+        node, any_value(origin_ns) AS origin_ns, count(*) AS n,
+        median(abs(residue_ns))::BIGINT AS spread_ns, max(tolerance_ns) AS tolerance_ns
     FROM residue
     GROUP BY node
 ),
 wanted AS (
     SELECT
-        corrected.*, n, spread_ns,
+        corrected.*, origin_ns, n, spread_ns,
         n >= 5 AND (
             count(DISTINCT coalesce(host_name, '')) OVER (PARTITION BY root) > 1
             OR (SELECT backend FROM backend) = 'gpu'
-            AND abs(offset_ns) > greatest(tolerance_ns, 3 * spread_ns)
+            AND (drift != 0 OR abs(offset_ns) > greatest(tolerance_ns, 3 * spread_ns))
         ) AS is_wanted
     FROM corrected
     JOIN noise USING (node)
 ),
 shifted AS (
     SELECT
-        ended.*, CASE WHEN is_wanted THEN offset_ns ELSE 0 END AS shift_ns,
+        ended.*, CASE WHEN is_wanted THEN offset_ns + (drift * elapsed_ns)::BIGINT ELSE 0 END AS shift_ns,
         max(start_ns + shift_ns) OVER (PARTITION BY key) AS last_shifted_ns
     FROM ended
     JOIN wanted USING (node)
@@ -120,11 +156,10 @@ early AS (
     GROUP BY node
 )
 SELECT
-    node, root, host_name, offset_ns, n, spread_ns, n_before,
+    node, root, host_name, offset_ns, drift, origin_ns, n, spread_ns, n_before,
     sum(n_after) OVER in_root <= sum(n_before) OVER in_root AS is_better,
     is_wanted AND is_better AS is_applied,
-    CASE WHEN is_better THEN n_after ELSE n_before END AS n_after,
-    CASE WHEN is_applied THEN offset_ns ELSE 0 END AS shift_ns
+    CASE WHEN is_better THEN n_after ELSE n_before END AS n_after
 FROM wanted
 JOIN early USING (node)
 WINDOW in_root AS (PARTITION BY root);
@@ -141,8 +176,9 @@ WITH comparable AS (
     GROUP BY comm_id
 )
 SELECT
-    called.*, start_ns + coalesce(shift_ns, 0) AS from_ns, end_ns + coalesce(shift_ns, 0) AS until_ns,
-    is_timed
+    called.*,
+    CASE WHEN is_applied THEN offset_ns + (drift * (start_ns - origin_ns))::BIGINT ELSE 0 END AS shift_ns,
+    start_ns + shift_ns AS from_ns, end_ns + shift_ns AS until_ns, is_timed
 FROM called
 JOIN comparable USING (comm_id)
 LEFT JOIN clock USING (node);

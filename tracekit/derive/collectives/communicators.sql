@@ -5,7 +5,8 @@
 -- data-parallel engine is one rank, go over all engines, whose steps are numbered apart. A communicator's
 -- ranks are those of its scope with any collective: one that has none of this category has lost them.
 --
--- comm       description or name of the process group; where several of an engine share it, with name and ranks
+-- comm       description or name of the process group; where several of an engine share it, with name and
+--            ranks
 -- stretch    calls that one step and phase of a communicator hold; of no step, those between two steps
 -- place      of a call in its stretch on its rank, from 1
 -- is_contradicted  more ranks have traces of a process group than its events say it has
@@ -94,7 +95,7 @@ counted AS (
 )
 SELECT
     call.* EXCLUDE (label, pg_name, pg_desc, pg_ranks, group_size), common_step, stretch, place,
-    dp, rank, node, tolerance_ns, comm_id, comm, n_ranks, is_over_hosts, is_contradicted,
+    dp, rank, host, node, tolerance_ns, comm_id, comm, n_ranks, is_over_hosts, is_contradicted,
     CASE WHEN NOT is_contradicted THEN call.group_size END AS group_size, is_repeated
 FROM counted
 JOIN collective_call AS call USING (id)

@@ -91,7 +91,7 @@ JOIN signature USING (name_id);
 
 INSERT INTO clock_offset
 SELECT
-    $run, (node >> 32)::INTEGER, (node & 4_294_967_295)::INTEGER, host_name, offset_ns, is_applied, n,
-    spread_ns, n_before, n_after
+    $run, (node >> 32)::INTEGER, (node & 4_294_967_295)::INTEGER, host_name, offset_ns, 1e6 * drift,
+    origin_ns, is_applied, n, spread_ns, n_before, n_after
 FROM clock
 ORDER BY node;

@@ -3,6 +3,9 @@
 -- claim: a message as one source has it: elements in all, and their type (NULL where it is not told).
 -- A kernel in a CUDA graph has none of this: what was open when the graph was launched is not its op.
 --
+-- channels: a block each, of NCCL's and RCCL's own kernels alone. Source: NCCL 2.18 to 2.30,
+-- src/enqueue.cc; blocks of msccl's and of symmetric memory's kernels are other things.
+--
 -- Makes: carried, said, claim.
 
 CREATE TEMP TABLE carried AS
@@ -15,7 +18,10 @@ SELECT
     -- Of a kernel its correlation, of an op or span of the CPU its thread.
     CASE WHEN device_event.id IS NULL THEN work.stream ELSE correlation END AS own_key,
     impl IN ('nccl', 'nccl_symmetric', 'rccl') AS is_nccl,
-    CASE WHEN is_nccl THEN TRY_CAST(regexp_extract(grid, '^\[(\d+)', 1) AS INTEGER) END AS channels
+    CASE
+        WHEN is_nccl AND regexp_matches(matched.name, '^(void )?nccl(Dev)?Kernel_')
+            THEN TRY_CAST(regexp_extract(grid, '^\[(\d+), *1, *1\]$', 1) AS INTEGER)
+    END AS channels
 FROM matched
 JOIN work ON work.id = matched.id
 LEFT JOIN device_event ON device_event.id = matched.id
@@ -69,7 +75,7 @@ SELECT
     END AS category,
     CASE WHEN collective IS NULL THEN element ELSE torch_name END AS element,
     -- What a rank gives and gets differs where ranks gather or scatter: the larger one is the whole.
-    CASE WHEN collective IS NULL THEN n ELSE nullif(greatest(n_in, n_out), 0) END AS n,
+    CASE WHEN collective IS NULL THEN n ELSE nullif(greatest(n_in, n_out)::BIGINT, 0) END AS n,
     n_largest, n_tensors
 FROM collective_arg
 LEFT JOIN shape USING (in_dims, in_types)

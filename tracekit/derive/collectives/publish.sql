@@ -32,7 +32,7 @@ doubtful AS (
                 THEN 'collectives whose Seq repeats in their communicator (kept, matched by order)'
             WHEN is_aligned THEN 'collectives of which ranks have different numbers (kept, paired by time)'
             WHEN match != 'none' AND NOT is_timed
-                THEN 'collectives between hosts whose clocks cannot be compared (kept, waits unknown)'
+                THEN 'collectives of ranks whose clocks cannot be compared (kept, waits unknown)'
             WHEN match != 'none' THEN NULL
             WHEN is_timed AND (matched.until_ns < shared.from_ns OR matched.from_ns > shared.until_ns)
                 THEN 'collectives outside the time that all ranks were profiled (kept, unmatched)'
