@@ -12,7 +12,7 @@ from tracekit.rules import builtin_document
 BASE = 1_719_853_884_000_000_000
 NCCL = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 TOLD = {
-    "Collective name": "allreduce",
+    "Collective name": "all_to_allv",
     "In msg nelems": 2049000,
     "Out msg nelems": 2049001,
     "Group size": 8,
@@ -52,7 +52,7 @@ def events(start=4_909_914_679_591.525):
 
 
 def rows_of(start_ns):
-    told = ("allreduce", "BFloat16", 2049000, 2049001, 8, "3", "tp:0", "[0, 1, 2, ...]", 41)
+    told = ("all_to_allv", "BFloat16", 2049000, 2049001, 8, "3", "tp:0", "[0, 1, 2, ...]", 41)
     none = (None,) * len(told)
     shapes = ("[[[17,256]],[],[]]", '["TensorList","","Scalar"]')
     return [
@@ -175,15 +175,25 @@ def test_a_size_that_is_no_number_is_a_warning(read, value):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("In msg nelems", 2**62), ("Out msg nelems", -1), ("Group size", 0), ("Group size", 2**40)],
+    [
+        *[("In msg nelems", 2**62), ("In msg nelems", 4.5), ("Out msg nelems", -1)],
+        *[("Group size", 0), ("Group size", 2**40)],
+    ],
 )
-def test_a_size_that_no_message_has_is_a_warning(read, name, value):
-    sane = {"In msg nelems": 5, "Out msg nelems": 6, "Group size": 2}
-    staged = read(one(**sane | {name: value}))
+@pytest.mark.parametrize("more", [{}, {"correlation": "none"}], ids=["fast", "lenient"])
+def test_a_size_that_no_message_has_is_a_warning(read, name, value, more):
+    sane = {"In msg nelems": 5, "Out msg nelems": 5, "Group size": 2}
+    staged = read([*one(**sane | {name: value}), event("cpu_op", "e", 1.5, 1, **more)])
     assert sizes(staged) == [(*(sane | {name: None}).values(), None)]
     members = ", ".join(f"{key} {number}" for key, number in (sane | {name: value}).items())
     example = staged.example("collective argument out of range")
     assert example == f"1 events, such as {NCCL}, {members}"
+
+
+def test_an_all_reduce_whose_counts_differ_has_none(read):
+    staged = read(one(**{"In msg nelems": 5, "Out msg nelems": 10, "Group size": 2}))
+    assert sizes(staged) == [(None, None, 2, None)]
+    assert "In msg nelems 5, Out" in staged.example("collective argument out of range")
 
 
 @pytest.mark.parametrize("start", ["1", "1.5"])

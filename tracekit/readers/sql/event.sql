@@ -45,8 +45,8 @@ CREATE TEMP TABLE collective_arg (
     correlation BIGINT,
     collective VARCHAR,     -- "Collective name"; NULL where only shapes tell, as for what follows
     dtype VARCHAR,          -- name in torch: BFloat16
-    n_in BIGINT,            -- elements a rank gives
-    n_out BIGINT,           -- elements a rank gets
+    n_in DECIMAL(22, 3),    -- elements a rank gives
+    n_out DECIMAL(22, 3),   -- elements a rank gets
     group_size BIGINT,      -- ranks
     pg_name VARCHAR,
     pg_desc VARCHAR,

@@ -34,8 +34,8 @@ FROM (
     SELECT *, json_transform(collective, '{
         "Collective name": "VARCHAR",
         "dtype": "VARCHAR",
-        "In msg nelems": "BIGINT",
-        "Out msg nelems": "BIGINT",
+        "In msg nelems": "DECIMAL(22, 3)",
+        "Out msg nelems": "DECIMAL(22, 3)",
         "Group size": "BIGINT",
         "Process Group Name": "VARCHAR",
         "Process Group Description": "VARCHAR",

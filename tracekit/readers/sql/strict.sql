@@ -27,8 +27,8 @@ FROM read_json(
             "graph node id" BIGINT,
             "Collective name" VARCHAR,
             dtype VARCHAR,
-            "In msg nelems" BIGINT,
-            "Out msg nelems" BIGINT,
+            "In msg nelems" DECIMAL(22, 3),     -- as BIGINT a part of an element is rounded silently
+            "Out msg nelems" DECIMAL(22, 3),
             "Group size" BIGINT,
             "Process Group Name" VARCHAR,
             "Process Group Description" VARCHAR,
