@@ -64,6 +64,7 @@ ORDER = (
     "collectives/message_events",
     "collectives/message_model",
     "collectives/message_log",
+    "collectives/message_replay",
     "collectives/message_size",
     "collectives/message_bound",
     "collectives/message",
