@@ -1,19 +1,17 @@
 """What a benchmark is to measure, and whether this machine can."""
 
 import json
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import NamedTuple
 
-from tracekit.collectors.bench.sizes import Calls
+from tracekit.collectors.bench.sizes import DTYPES, Calls
 from tracekit.collectors.context.interpreter import told_by
 from tracekit.collectors.context.memory import memory_room
 from tracekit.collectors.run_folder import RunFolder
 from tracekit.errors import CaptureError
-
-DTYPES = {"bfloat16": 2, "float16": 2, "float32": 4}
-"""Element types by torch's names, and their bytes."""
 
 REPETITION_S = 2.0
 """Longest measurement of a size or of the burst, in seconds; three repetitions are made anyway."""
@@ -125,6 +123,12 @@ class Plan:
             )
         self._refuse_uneven()
         self._refuse_large(n_local)
+
+    def shared_cores(self, place: Place | None) -> int | None:
+        """Cores here that ranks of a CPU backend take turns on; None where each has its own."""
+        n_cores = len(os.sched_getaffinity(0))
+        n_local = place.n_local if place else self.n_ranks
+        return n_cores if self.backend == "gloo" and n_local > n_cores else None
 
     def _fitting(self) -> int:
         """Bursts to record."""

@@ -10,6 +10,9 @@ MAX_SIZES = 64
 MAX_CALLS = 4096
 """In a burst; a decode step of a large model has some 130."""
 
+DTYPES = {"bfloat16": 2, "float16": 2, "float32": 4}
+"""Element types that can be measured, by torch's names, and their bytes; the first by default."""
+
 _UNITS = {"": 1, "B": 1, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30}
 _SIZE = re.compile(r"(\d{1,12}) ?(B|[KMG]iB|)", re.I)
 _CALLS = re.compile(r"(\d{1,6}) ?[x*] ?(.+)", re.I)

@@ -65,6 +65,20 @@ def test_ranks_of_other_hosts_need_no_gpu_here(plan):
         spread.refuse_impossible(Place(0, 16, 8))
 
 
+@pytest.mark.parametrize(
+    ("changes", "place", "n_cores"),
+    [
+        ({}, None, None),
+        ({"n_ranks": 3}, None, 2),
+        ({"n_ranks": 3}, Place(0, 3, 2), None),
+        ({"n_ranks": 3, "backend": "nccl"}, None, None),
+    ],
+)
+def test_ranks_that_take_turns_on_cores_are_known(plan, monkeypatch, changes, place, n_cores):
+    monkeypatch.setattr(plans.os, "sched_getaffinity", lambda _: {0, 1})
+    assert replace(plan, **changes).shared_cores(place) == n_cores
+
+
 @pytest.mark.parametrize(("calls", "recorded"), [(127, 5), (1250, 4), (4096, 1)])
 def test_a_long_burst_is_recorded_less_often(plan, calls, recorded):
     long = replace(plan, burst=(Calls(calls, 2),))

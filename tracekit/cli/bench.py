@@ -47,7 +47,7 @@ def allreduce(**given: object) -> None:
     with closing(Stages()) as stages, signals.handled():
         found = measure(plan, place, os.environ, stages, signals)
         _ingest(plan.folder, asked, stages)
-    bench_page.show(plan, found, asked.db, asked.form)
+    bench_page.show(plan, found, plan.shared_cores(place), asked.db, asked.form)
 
 
 def _refuse_usage(asked: SimpleNamespace) -> None:
@@ -63,7 +63,7 @@ def _refuse_usage(asked: SimpleNamespace) -> None:
 
 def _plan(asked: SimpleNamespace, place: "Place | None") -> "Plan":
     from tracekit.collectors.bench.plan import Delay, Plan, torch_of
-    from tracekit.collectors.bench.sizes import sizes_of
+    from tracekit.collectors.bench.sizes import DTYPES, sizes_of
     from tracekit.collectors.run_folder import RunFolder
 
     like = _recorded(asked)
@@ -79,7 +79,7 @@ def _plan(asked: SimpleNamespace, place: "Place | None") -> "Plan":
         torch=torch,
         backend=backend,
         n_ranks=n_ranks,
-        dtype=asked.dtype or like.dtype or "bfloat16",
+        dtype=asked.dtype or like.dtype or next(iter(DTYPES)),
         sizes=asked.sizes or (() if burst else sizes_of(bench_options.SIZES)),
         burst=burst,
         like=like.source,
@@ -105,8 +105,7 @@ def _n_ranks(
 
 def _recorded(asked: SimpleNamespace) -> SimpleNamespace:
     """The burst of a recorded step, its element type and ranks; all empty without --like."""
-    from tracekit.collectors.bench.plan import DTYPES
-    from tracekit.collectors.bench.sizes import sequence_of
+    from tracekit.collectors.bench.sizes import DTYPES, sequence_of
     from tracekit.database import reading
     from tracekit.errors import QueryError
 

@@ -7,6 +7,7 @@ import click
 from tracekit.cli import options
 from tracekit.cli.capture_options import NOT_NEGATIVE, POSITIVE, SECONDS, finite, folder_name
 from tracekit.cli.options import Command
+from tracekit.collectors.bench.sizes import DTYPES
 
 SIZES = "1KiB-64MiB"
 MICROSECONDS = click.IntRange(1, 1_000_000)
@@ -70,8 +71,8 @@ _OPTIONS = (
     ),
     click.option(
         "--dtype",
-        type=click.Choice(["bfloat16", "float16", "float32"]),
-        help="Elements [default: of --like, else bfloat16].",
+        type=click.Choice(tuple(DTYPES)),
+        help=f"Elements [default: of --like, else {next(iter(DTYPES))}].",
     ),
     click.option(
         "--burst",

@@ -24,10 +24,12 @@ COLUMNS: list[table.Spec] = [
 SHOWN_SIZES = 4
 
 
-def show(plan: "Plan", found: Mapping[str, Any], db: str | None, form: str) -> None:
+def show(
+    plan: "Plan", found: Mapping[str, Any], shared_cores: int | None, db: str | None, form: str
+) -> None:
     """The curve, the burst and how to go on; csv and json have the curve alone.
 
-    `found` is what calibration.json says.
+    `found` is what calibration.json says. `shared_cores` are those that more ranks take turns on.
     """
     from tracekit.database import reading
 
@@ -46,6 +48,7 @@ def show(plan: "Plan", found: Mapping[str, Any], db: str | None, form: str) -> N
             *curve_lines(rows, width),
             *(line for burst in found["bursts"] for line in _burst(plan, burst, width)),
             *(_delay(plan.delay, found["points"], width) if plan.delay else ()),
+            *(_turns(shared_cores, width) if shared_cores else ()),
             *page.next_commands([(output.to_paste(db, "comms", run), "the recorded calls")]),
         ]
     )
@@ -101,6 +104,12 @@ def _delay(delay: "Delay", points: Sequence[Mapping[str, Any]], width: int) -> l
         f"burst, and the others wait: of the ranks the quickest takes {', '.join(each)}{more}",
         width,
     )
+
+
+def _turns(n_cores: int, width: int) -> list[str]:
+    cores = page.counted(n_cores, "core")
+    text = f"ranks take turns on {cores}: each time holds that, and none is a transfer alone"
+    return table.wrapped(text, width)
 
 
 def _bandwidth(row: SimpleNamespace, gb_per_s: float | None) -> str:
