@@ -11,6 +11,29 @@ FROM steps
 WHERE run = of_run AND is_measured AND (of_dp IS NULL OR dp = of_dp)
     AND kind = coalesce(of_kind, (SELECT main_kind FROM runs WHERE run = of_run));
 
+-- What config.json says of the models of runs. The target's is the one with experts: drafters have none.
+CREATE OR REPLACE MACRO model_configs(of_runs) AS TABLE
+SELECT
+    run,
+    max(TRY_CAST(coalesce(
+        metadata ->> '$.n_routed_experts', metadata ->> '$.text_config.n_routed_experts',
+        metadata ->> '$.num_local_experts', metadata ->> '$.text_config.num_local_experts',
+        metadata ->> '$.num_experts', metadata ->> '$.text_config.num_experts'
+    ) AS INTEGER)) AS experts,
+    max(TRY_CAST(coalesce(
+        metadata ->> '$.num_experts_per_tok', metadata ->> '$.text_config.num_experts_per_tok'
+    ) AS INTEGER)) AS active_experts,
+    max(TRY_CAST(coalesce(
+        metadata ->> '$.num_hidden_layers', metadata ->> '$.text_config.num_hidden_layers'
+    ) AS INTEGER)) AS layers
+FROM file
+WHERE list_contains(of_runs, run) AND kind = 'config'
+GROUP BY run;
+
+-- Experts of a layer that tokens touch, each choosing some of all evenly.
+CREATE OR REPLACE MACRO experts_touched(experts, active_experts, tokens) AS
+experts * (1 - (1 - active_experts / experts) ** tokens);
+
 -- Collectives in those steps, a row for each rank.
 CREATE OR REPLACE MACRO chosen_collectives(of_run, of_kind, of_dp, of_phase, of_category) AS TABLE
 SELECT collectives.*

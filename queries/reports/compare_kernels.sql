@@ -11,7 +11,8 @@
 --   $top INTEGER = NULL: rows to list; NULL = all.
 -- Columns:
 --   change VARCHAR: new, gone, slower or faster; same under 1 % of its time in the base; NULL in the row of the rest.
---   phase VARCHAR: target (forward or verify), draft, sample, prepare or other; NULL in the row of the rest.
+--   phase VARCHAR: verify or forward (of the target's pass, as in compare_waterfall), draft, sample, prepare or other; NULL
+--     in the row of the rest.
 --   category VARCHAR: category; NULL in the row of the rest.
 --   impl VARCHAR: implementation; NULL where the rule names none.
 --   name VARCHAR: name exactly as in the trace; NULL in the row of the rest.
@@ -27,14 +28,14 @@
 --     another takes the place of is gone, the other is new: compare the rows of a category.
 
 WITH units AS (
-    SELECT run, dp, step, is_base, n_ranks, n
+    SELECT run, dp, step, is_base, n_ranks, n, if(bool_or(is_verify) OVER (), 'verify', 'forward') AS pass
     FROM matched_steps($base, $other, $kind, $dp, $batch)
 ),
 
 totals AS (
     SELECT
         is_base,
-        if(phase IN ('forward', 'verify'), 'target', phase::VARCHAR) AS phase,
+        if(phase IN ('forward', 'verify'), pass, phase::VARCHAR) AS phase,
         category, impl, name,
         sum(dur_ns / n_ranks) / any_value(n) AS step_ns,
         sum(1 / n_ranks) / any_value(n) AS calls
@@ -46,7 +47,7 @@ totals AS (
 messages AS (
     SELECT is_base, phase, name, arg_max(bytes, sum_ns) AS bytes
     FROM (
-        SELECT is_base, if(phase IN ('forward', 'verify'), 'target', phase) AS phase, name, bytes, sum(dur_ns) AS sum_ns
+        SELECT is_base, if(phase IN ('forward', 'verify'), pass, phase) AS phase, name, bytes, sum(dur_ns) AS sum_ns
         FROM collectives
         INNER JOIN units USING (run, dp, step)
         WHERE bytes IS NOT NULL

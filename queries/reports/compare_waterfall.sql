@@ -12,7 +12,8 @@
 --     AllReduce, draft and sample never do.
 -- Columns:
 --   row_kind VARCHAR: base and other (whole times), between them tokens, part, overlap and idle.
---   phase VARCHAR: target (forward or verify), draft, sample, prepare or other; NULL in rows that are no part.
+--   phase VARCHAR: verify or forward (of the target's pass: verify where one of the runs checks drafts in it), draft,
+--     sample, prepare or other; NULL in rows that are no part.
 --   category VARCHAR: category of the target's pass; NULL for other phases, which are one row each.
 --   part VARCHAR: waiting, transfer or unmatched of a collective; NULL of the rest.
 --   n_folded BIGINT: parts folded into this row; NULL in others.
@@ -21,6 +22,11 @@
 --   change_ns BIGINT: what it adds to the time of a token; of base and other, the whole.
 --   from_ns BIGINT: time of a token before it: where its bar begins.
 --   to_ns BIGINT: time of a token after it: from_ns + change_ns.
+--   base_all_reduce_ns DOUBLE: of drafting, its AllReduce in a step of the base; NULL of the rest.
+--   other_all_reduce_ns DOUBLE: likewise of the other.
+--   experts BIGINT: of MoE GEMM, routed experts of a layer by config.json; NULL of the rest and where it does not tell.
+--   base_experts DOUBLE: of them, those that the tokens of a step touch in the base, each choosing evenly; NULL like it.
+--   other_experts DOUBLE: likewise in the other.
 --   base_impl VARCHAR: implementation that most time of the collective goes to; NULL of the rest.
 --   other_impl VARCHAR: likewise.
 --   base_bytes BIGINT: message that most time of the collective goes to; NULL where unknown.
@@ -31,7 +37,7 @@
 --     the speed without the profiler, as in compare_headline.
 
 WITH units AS (
-    SELECT *
+    SELECT *, if(bool_or(is_verify) OVER (), 'verify', 'forward') AS pass
     FROM matched_steps($base, $other, $kind, $dp, $batch)
 ),
 
@@ -76,6 +82,27 @@ signatures AS (
     SELECT is_base, category, arg_max({'impl': impl, 'bytes': bytes}, sum_ns) AS signature
     FROM (SELECT is_base, category, impl, bytes, sum(dur_ns) AS sum_ns FROM of_target GROUP BY ALL)
     GROUP BY is_base, category
+),
+
+-- Causes of a longer pass and of longer drafting: experts to read, and all-reduces.
+causes AS (
+    SELECT
+        is_base,
+        any_value(experts)::BIGINT AS experts,
+        CASE
+            WHEN count(n_decode_tokens) = count(*) THEN avg(experts_touched(experts, active_experts, n_decode_tokens))
+        END AS touched
+    FROM units
+    LEFT JOIN model_configs(list_concat($base, $other)) AS config ON config.run = units.run AND active_experts <= experts
+    GROUP BY is_base
+),
+
+draft_calls AS (
+    SELECT is_base, sum(work.busy_ns * factor / n_ranks) / any_value(units.n) AS ns
+    FROM step_breakdown AS work
+    INNER JOIN units USING (run, dp, step, kind)
+    WHERE phase = 'draft' AND category = 'all_reduce'
+    GROUP BY is_base
 ),
 
 -- A category's busy time is that of the breakdown; what is known of its calls is scaled to it.
@@ -193,7 +220,7 @@ levels AS (
 
 SELECT
     row_kind,
-    phase,
+    if(phase = 'target', (SELECT any_value(pass) FROM units), phase) AS phase,
     category,
     part,
     n_folded,
@@ -202,6 +229,11 @@ SELECT
     CASE row_kind WHEN 'base' THEN to_ns WHEN 'other' THEN to_ns ELSE to_ns - lag(to_ns) OVER (ORDER BY line) END AS change_ns,
     to_ns - change_ns AS from_ns,
     to_ns,
+    CASE WHEN phase = 'draft' THEN (SELECT ns FROM draft_calls WHERE is_base) END AS base_all_reduce_ns,
+    CASE WHEN phase = 'draft' THEN (SELECT ns FROM draft_calls WHERE NOT is_base) END AS other_all_reduce_ns,
+    CASE WHEN category = 'moe_gemm' THEN (SELECT max(experts) FROM causes) END AS experts,
+    CASE WHEN category = 'moe_gemm' THEN (SELECT touched FROM causes WHERE is_base) END AS base_experts,
+    CASE WHEN category = 'moe_gemm' THEN (SELECT touched FROM causes WHERE NOT is_base) END AS other_experts,
     (SELECT signature.impl FROM signatures WHERE is_base AND signatures.category = levels.category) AS base_impl,
     (SELECT signature.impl FROM signatures WHERE NOT is_base AND signatures.category = levels.category) AS other_impl,
     (SELECT signature.bytes FROM signatures WHERE is_base AND signatures.category = levels.category) AS base_bytes,

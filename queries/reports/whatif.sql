@@ -158,7 +158,7 @@ drivers AS (
         sizes.tokens,
         least(sizes.tokens, compute_tokens) AS tokens_driver,
         greatest(1, sizes.tokens / compute_tokens) AS gemm_bound,
-        experts * (1 - (1 - active_experts / experts) ** sizes.tokens) AS touched,
+        experts_touched(experts, active_experts, sizes.tokens) AS touched,
         greatest(1, sizes.tokens * active_experts / touched / compute_tokens) AS moe_bound,
         all_reduces * (
             low_ns + (high_ns - low_ns) * (sizes.tokens * message_bytes - low_bytes) / (high_bytes - low_bytes)

@@ -69,22 +69,9 @@ measured_rows AS (
     FROM measured
 ),
 
--- The target's config.json is the one with experts: drafters have none.
 config AS (
-    SELECT
-        TRY_CAST(max(coalesce(
-            metadata ->> '$.n_routed_experts', metadata ->> '$.text_config.n_routed_experts',
-            metadata ->> '$.num_local_experts', metadata ->> '$.text_config.num_local_experts',
-            metadata ->> '$.num_experts', metadata ->> '$.text_config.num_experts'
-        )) AS INTEGER) AS experts,
-        TRY_CAST(max(coalesce(
-            metadata ->> '$.num_experts_per_tok', metadata ->> '$.text_config.num_experts_per_tok'
-        )) AS INTEGER) AS active_experts,
-        max(TRY_CAST(coalesce(
-            metadata ->> '$.num_hidden_layers', metadata ->> '$.text_config.num_hidden_layers'
-        ) AS INTEGER)) AS layers
-    FROM file
-    WHERE run IN ($run, $calibrate) AND kind = 'config'
+    SELECT max(experts) AS experts, max(active_experts) AS active_experts, max(layers) AS layers
+    FROM model_configs([$run, $calibrate])
 ),
 
 experts AS (

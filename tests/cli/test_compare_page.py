@@ -8,7 +8,7 @@ from comparing import add_run, add_work
 from database import write_database
 from rich.cells import cell_len
 
-from tracekit.cli import gate
+from tracekit.cli import gate, waterfall
 
 
 def plain(con, run):
@@ -25,6 +25,7 @@ def drafted(con, run):
     for step in range(10):
         add_work(con, run, step, "verify", gemm=8_000, all_reduce=4_000)
         add_work(con, run, step, "draft", gemm=1_000)
+    con.execute("UPDATE step SET is_verify = true WHERE run = ?", [run])
 
 
 def again(con, run):
@@ -57,15 +58,15 @@ drafted is 1.333x faster per emitted token.
 1 run each; a step is one sample, drawn in blocks of 1 and 1. What differs from
 run to run takes repeats on both sides.
 
-from base to other              ms/token
-plain                              10.00 ##########################
-  1.00 -> 2.00 tokens a step       -5.00              #############
-  target GEMM 6.00 -> 8.00         +1.00              ###
-  draft 0.00 -> 1.00               +0.50                 #
-  target AllReduce 3.00 -> 4.00    +0.50                  #
-  overlap 0.90 -> 1.90             +0.50                   ##
-  idle and host 0.10               +0.00                     |
-drafted                             7.50 ####################
+from base to other                     ms/token
+plain                                     10.00 ##########################
+  one target pass: 1.00 -> 2.00 tokens    -5.00              #############
+  verify: GEMM 6.00 -> 8.00               +1.00              ###
+  draft 0.00 -> 1.00                      +0.50                 #
+  verify: AllReduce 3.00 -> 4.00          +0.50                  #
+  overlap 0.90 -> 1.90                    +0.50                   ##
+  idle and host 0.10                      +0.00                     |
+drafted                                    7.50 ####################
 
 same: model, tensor parallel, GPU, data parallel, ranks traced, engine, profiler
 options, traces
@@ -202,3 +203,33 @@ def test_names_from_a_trace_cannot_talk_to_the_terminal(call, tmp_path):
     result = call("compare", "plain", "hostile", "--anyway", database=path)
     assert "\x1b[31m" not in result.stdout
     assert "\\x1b[31mred" in result.stdout
+
+
+def told(**row):
+    names = ("experts", "base_experts", "other_experts", "base_all_reduce_ns", "part", "base_impl")
+    more = ("other_all_reduce_ns", "other_impl", "base_bytes", "other_bytes")
+    return waterfall.causes(SimpleNamespace(**{**dict.fromkeys((*names, *more)), **row}))
+
+
+@pytest.mark.parametrize(
+    ("row", "causes"),
+    [
+        (
+            {"experts": 384, "base_experts": 8.0, "other_experts": 30.6},
+            ["8 -> 31 of 384 experts touched"],
+        ),
+        ({"experts": 384, "base_experts": 8.0}, []),
+        ({"other_all_reduce_ns": 330_000}, ["of it AllReduce 0.00 -> 0.33"]),
+        (
+            {"base_impl": "nccl", "other_impl": "nccl", "base_bytes": 14336, "other_bytes": 57344},
+            ["message 14 KiB -> 56 KiB, same implementation (nccl)"],
+        ),
+        (
+            {"base_impl": "custom_1stage", "other_impl": "nc\x1b"},
+            ["implementation custom_1stage -> nc\\x1b"],
+        ),
+        ({"base_impl": "nccl", "other_impl": "nccl", "part": "waiting"}, []),
+    ],
+)
+def test_a_bar_names_its_cause(row, causes):
+    assert told(**row) == causes

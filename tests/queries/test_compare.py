@@ -285,10 +285,10 @@ def test_kernels_that_are_new_gone_and_changed(empty):
     add_kernel(empty, "base", "old", [30, 30])
     rows = dicts(empty, "compare_kernels", base="base", other="other")
     assert [(row["change"], row["phase"], row["name"], row["change_ns"]) for row in rows] == [
-        ("slower", "target", "slow", us(50)),
-        ("gone", "target", "old", us(-30)),
+        ("slower", "forward", "slow", us(50)),
+        ("gone", "forward", "old", us(-30)),
         ("new", "draft", "kept", us(20)),
-        ("same", "target", "kept", us(0.5)),
+        ("same", "forward", "kept", us(0.5)),
     ]
     assert (rows[2]["base_calls"], rows[2]["other_calls"]) == (None, 0.5)
     top = dicts(empty, "compare_kernels", base="base", other="other", top=2)

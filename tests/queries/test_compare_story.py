@@ -86,6 +86,18 @@ def test_all_reduce_is_waiting_and_transfer_with_its_messages(story):
     assert {(row.base_impl, row.other_impl) for row in rows} == {("custom_1stage",) * 2}
 
 
+def test_experts_touched_and_all_reduces_of_drafting_are_named(story):
+    found = {row.category or row.phase: row for row in report(story, "compare_waterfall")}
+    gemm, draft = found["moe_gemm"], found["draft"]
+    assert gemm.phase == "verify"
+    assert gemm.experts == 384
+    assert gemm.base_experts == pytest.approx(8)
+    assert gemm.other_experts == pytest.approx(384 * (1 - (376 / 384) ** 4))
+    whole = mean_busy(story, RUNS[1], "step_breakdown", category=("all_reduce",), phase=("draft",))
+    assert draft.other_all_reduce_ns == pytest.approx(whole)
+    assert draft.base_all_reduce_ns is None
+
+
 def test_kernels_of_drafting_are_new_and_marlin_is_slower(story):
     rows = report(story, "compare_kernels")
     assert {row.change for row in rows if row.phase == "draft"} == {"new"}

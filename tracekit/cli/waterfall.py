@@ -40,7 +40,7 @@ def lines(
         text += " " * (column - cell_len(text))
         line = f"{text} {_ms(row):>8} {_bar(row, scale)}".rstrip()
         found.append(output.strong(line) if row.row_kind in ("base", "other") else line)
-        found += [output.faint(f"    {note}") for note in _notes(row)]
+        found += [output.faint(f"    {cause}") for cause in causes(row)]
     return found
 
 
@@ -54,11 +54,12 @@ def _label(row: SimpleNamespace, main: SimpleNamespace, sides: tuple[str, str]) 
         return sides[row.row_kind == "other"]
     if row.row_kind == "tokens":
         tokens = arrow(f"{main.base_tokens_per_step:.2f}", f"{main.other_tokens_per_step:.2f}")
-        return f"  {tokens} tokens a step"
-    return f"  {_part(row)} {arrow(units.ms(row.base_step_ns), units.ms(row.other_step_ns))}"
+        return f"  one target pass: {tokens} tokens"
+    return f"  {part(row)} {arrow(units.ms(row.base_step_ns), units.ms(row.other_step_ns))}"
 
 
-def _part(row: SimpleNamespace) -> str:
+def part(row: SimpleNamespace) -> str:
+    """What a row between the two ends is about: `verify: MoE GEMM`."""
     if row.row_kind != "part":
         closing: str = CLOSING[row.row_kind]
         return closing
@@ -66,8 +67,8 @@ def _part(row: SimpleNamespace) -> str:
         return f"{row.n_folded} more"
     word: str = row.category or row.phase
     name = PARTS.get(word, word)
-    target = "target " if row.phase == "target" else ""
-    return f"{target}{name}{f' {row.part}' if row.part else ''}"
+    of_pass = f"{row.phase}: " if row.category else ""
+    return f"{of_pass}{name}{f' {row.part}' if row.part else ''}"
 
 
 def _ms(row: SimpleNamespace) -> str:
@@ -83,10 +84,27 @@ def _bar(row: SimpleNamespace, scale: float) -> str:
     return " " * start + (filled or "|")
 
 
-def _notes(row: SimpleNamespace) -> list[str]:
-    """What became of a collective: its message, and who implements it."""
-    if row.part == "waiting" or not (row.base_impl or row.other_impl):
-        return []
-    sizes = arrow(units.size(row.base_bytes), units.size(row.other_bytes))
-    impls = arrow(row.base_impl or "-", row.other_impl or "-")
-    return [table.visible(f"{sizes}, {impls}" if row.base_bytes or row.other_bytes else impls)]
+def causes(row: SimpleNamespace) -> list[str]:
+    """Why a part changed, as far as it is known: experts, messages, all-reduces of drafting."""
+    found = []
+    if row.experts is not None and row.base_experts is not None and row.other_experts is not None:
+        touched = arrow(f"{row.base_experts:.0f}", f"{row.other_experts:.0f}")
+        found.append(f"{touched} of {row.experts:,} experts touched")
+    if row.base_all_reduce_ns or row.other_all_reduce_ns:
+        times = arrow(units.ms(row.base_all_reduce_ns or 0), units.ms(row.other_all_reduce_ns or 0))
+        found.append(f"of it AllReduce {times}")
+    if row.part != "waiting" and (row.base_impl or row.other_impl):
+        found.append(table.visible(", ".join(filter(None, (_message(row), _impl(row))))))
+    return found
+
+
+def _message(row: SimpleNamespace) -> str:
+    if row.base_bytes is None and row.other_bytes is None:
+        return ""
+    return f"message {arrow(units.size(row.base_bytes), units.size(row.other_bytes))}"
+
+
+def _impl(row: SimpleNamespace) -> str:
+    if row.base_impl == row.other_impl:
+        return f"same implementation ({row.base_impl})"
+    return f"implementation {arrow(row.base_impl or '-', row.other_impl or '-')}"

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 from tracekit import units
-from tracekit.cli import page
+from tracekit.cli import page, waterfall
 from tracekit.report import pictures
 from tracekit.report.document import Column, Figure, Finding, Section, table
 from tracekit.report.measured import Measured
@@ -122,14 +122,9 @@ def _change(row: SimpleNamespace) -> str:
     return f"{'+' if row.change_ns >= 0 else ''}{units.ms(row.change_ns)}"
 
 
-def _arrow(first: str, second: str) -> str:
-    return first if first == second else f"{first or '?'} -> {second or '?'}"
-
-
-def _message(row: SimpleNamespace) -> str:
-    sizes = (page.message(size, None) for size in (row.base_bytes, row.other_bytes))
-    impls = (text(row.base_impl), text(row.other_impl))
-    return ", ".join(filter(None, (_arrow(*sizes), _arrow(*impls))))
+def _part(row: SimpleNamespace) -> str:
+    is_step = row.row_kind in ("base", "other", "tokens")
+    return pictures.bar_name(row, "base", "other") if is_step else waterfall.part(row)
 
 
 HEADLINE: list[Column] = [
@@ -144,11 +139,11 @@ HEADLINE: list[Column] = [
     ("verdict", lambda row: row.verdict),
 ]
 WATERFALL: list[Column] = [
-    ("part", lambda row: pictures.bar_name(row, "base", "other")),
+    ("part", _part),
     (">base ms of a step", lambda row: _ms(row.base_step_ns)),
     (">other ms of a step", lambda row: _ms(row.other_step_ns)),
     (">change", _change),
-    ("message, implementation", _message),
+    ("why", lambda row: ", ".join(waterfall.causes(row))),
 ]
 KERNELS: list[Column] = [
     ("", lambda row: text(row.change)),
