@@ -210,9 +210,11 @@ def test_what_stands_before_a_line_is_no_part_of_it(read, prefix, end):
     assert losses(con) == {}
 
 
-@pytest.mark.parametrize("prefix", ["[1,3]<stdout>:", "[default0]:", "[rank0]:", "[default12]: "])
+@pytest.mark.parametrize(
+    "prefix", ["[1,3]<stdout>:", "[default0]:", "[rank0]:", "[default12]: ", "some launcher> "]
+)
 def test_all_kinds_of_lines_are_read_behind_a_prefix(read, prefix):
-    for dialect in ("NCCL_2_20", "NCCL_2_24", "NCCL_2_27", "NCCL_2_30"):
+    for dialect in ("NCCL_2_20", "NCCL_2_24", "NCCL_2_27", "NCCL_2_29", "NCCL_2_30"):
         text = getattr(dialects, dialect)
         con = read(text)
         plain = {table: rows(con, table) for table in TABLES}
@@ -337,6 +339,18 @@ def test_a_number_cut_with_its_line_is_no_shorter_number(read):
     con = read("".join(lines))
     assert len(rows(con, "nccl_call")) == 5
     assert losses(con) == {"NCCL call whose line may be cut": 1}
+
+
+def test_the_name_of_nccl_within_a_time_is_no_end_of_a_header(read):
+    con = read(f"[at NCCL INFO 3] gpu1:71:72 [0] NCCL INFO {WORDS}\n" * 2)
+    assert rows(con, "nccl_call", "host, pid, logged_ns") == [("gpu1", 71, None)] * 2
+
+
+def test_a_warning_is_kept_in_its_own_words(read):
+    con = read("gpu1:71:72 [0] a.cc:1 (f) NCCL WARN  caf\u00e9  {x} NCCL version?\t$1 \n" * 2)
+    assert (
+        rows(con, "nccl_note", "name, value") == [("a.cc:1", "caf\u00e9 {x} NCCL version? $1")] * 2
+    )
 
 
 def test_text_that_is_no_ascii_leaves_the_bytes_right(read):

@@ -163,3 +163,34 @@ def test_a_warning_that_begins_within_a_call_leaves_no_short_stream(read):
     con = read(ONE * 3 + OTHER * 3 + ONE[:-3] + warning + ONE[-3:])
     assert Counter(rows(con, "nccl_call", "pid")) == {(11,): 3, (22,): 3}
     assert losses(con) == {"NCCL call whose line may be cut": 1}
+
+
+def choice(pid, n_bytes):
+    return f"box:{pid}:{pid} [0] NCCL INFO AllReduce: {n_bytes} Bytes -> Algo RING proto LL "
+
+
+CHANNELS = "channel{Lo..Hi}={0..3}\n"
+
+
+@pytest.mark.parametrize(("n", "kept"), [(1, []), (2, [(22, 256), (22, 256)])])
+def test_a_choice_that_may_be_two_joined_has_to_be_said_twice(read, n, kept):
+    before = (
+        "box:22:22 [0] NCCL INFO Connected all rings\nbox:11:11 [0] NCCL INFO Connected all rings\n"
+    )
+    con = read(before * 3 + choice(11, 128) + "\n" + (choice(22, 256) + CHANNELS) * n)
+    assert rows(con, "nccl_tuning", "pid, bytes") == kept
+    assert losses(con) == {"torn NCCL line": 1}
+
+
+def test_a_choice_before_any_tear_is_believed_at_once(read):
+    before = (
+        "box:22:22 [0] NCCL INFO Connected all rings\nbox:11:11 [0] NCCL INFO Connected all rings\n"
+    )
+    con = read(before * 3 + choice(22, 256) + CHANNELS + choice(11, 128) + "\n")
+    assert rows(con, "nccl_tuning", "pid, bytes") == [(22, 256)]
+
+
+def test_a_tail_is_not_put_to_a_head_whose_process_has_gone_on(read):
+    both = (ONE + OTHER) * 3
+    con = read(both + ONE[:120] + choice(11, 128) + CHANNELS + ONE[120:] + OTHER)
+    assert Counter(rows(con, "nccl_call", "pid")) == {(11,): 3, (22,): 4}

@@ -32,8 +32,8 @@ FROM (
     FROM (
         SELECT
             at_byte,
-            string_split(split_part(line, ' NCCL INFO ', 2), ' ') AS said,
-            string_split(split_part(line, ' NCCL INFO ', 1), ' ') AS header,
+            string_split(split_part(line, ' NCCL INFO ', -1), ' ') AS said,
+            string_split(split_part(line, ' NCCL INFO ', -2), ' ') AS header,
             len(header) - prefix(header[-1], '[')::INTEGER AS position
         FROM nccl_line
         WHERE lane = 'call'
