@@ -1,10 +1,16 @@
 """Times how NCCL's logs are read: seconds, and memory above that of a small log.
 
-Usage: python benchmarks/nccl_log.py [--mb N ...] [--torn]
+Usage: python benchmarks/nccl_log.py [--mb N ...] [--case NAME ...]
 
-A log of N MB is made of calls of eight ranks, as NCCL 2.27 logs them with the stamps that
-`tracekit capture --nccl-log` asks for; with --torn their blocks of 4,096 bytes lie one behind
-the other, as stdio leaves them. Each is read by a process of its own.
+Logs of N MB are made of what eight ranks say, as NCCL 2.27 logs it with the stamps that
+`tracekit capture --nccl-log` asks for. Each is read by a process of its own. The cases:
+
+calls   calls alone
+mixed   beside each call of rank 0 what NCCL chose for it, and many warnings, all different
+init    communicators that are made and destroyed, one after the other
+server  lines of a server, one of NCCL's among thousands
+blocks  calls in blocks of 4,096 bytes, as stdio leaves them
+pieces  calls in pieces of 128 bytes, as NCCL 2.29 writes them unbuffered: every line is torn
 """
 
 from __future__ import annotations
@@ -16,6 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 from tracekit import store
@@ -24,6 +31,7 @@ from tracekit.readers.nccl_log import read_logs
 
 N_RANKS = 8
 BLOCK_BYTES = 4096
+PIECE_BYTES = 128
 BATCH = 4000
 SMALL_MB = 1
 
@@ -42,49 +50,151 @@ def lines(rank: int, first: int) -> str:
     return "".join(made)
 
 
-def batches(*, torn: bool) -> Iterator[str]:
-    """Stretches of a log without end: line by line in turn, or block by block."""
+def header(rank: int) -> str:
+    """What stands before a message."""
+    return f"[2026-01-02 03:04:05.000{rank} +0000] gpu-box-7:{4100 + rank}:{4200 + rank} [{rank}] "
+
+
+def turns() -> Iterator[list[list[str]]]:
+    """Calls without end: for each rank the lines of a stretch."""
+    for first in count(0, BATCH):
+        yield [lines(rank, first).splitlines(keepends=True) for rank in range(N_RANKS)]
+
+
+def calls() -> Iterator[str]:
+    """Calls, line by line in turn."""
+    for ranks in turns():
+        yield "".join(line for row in zip(*ranks, strict=True) for line in row)
+
+
+def mixed() -> Iterator[str]:
+    """The same with choices and warnings."""
+    for ranks in turns():
+        yield "".join(
+            "".join(row) + choice(i) + (warning(i) if i % 4 == 0 else "")
+            for i, row in enumerate(zip(*ranks, strict=True))
+        )
+
+
+def choice(i: int) -> str:
+    """What rank 0 chose for the call of that number."""
+    channels = f"channel{{Lo..Hi}}={{0..{i % 8}}}"
+    what = f"AllReduce: {14336 * (1 + i % 64)} Bytes"
+    return f"{header(0)}NCCL INFO {what} -> Algo RING proto LL {channels}\n"
+
+
+def warning(i: int) -> str:
+    """A warning that is like no other."""
+    said = (
+        f"NET/IB : Got completion from peer 10.0.0.{i % 256}<{i}> with status=12 opcode={i} len={i}"
+    )
+    return f"\n{header(i % N_RANKS)}transport/net_ib.cc:{i % 100} NCCL WARN {said}\n"
+
+
+def init() -> Iterator[str]:
+    """Communicators, of each rank from its beginning to its end."""
+    for i in count():
+        yield "".join(communicator(rank, i) for rank in range(N_RANKS))
+
+
+def communicator(rank: int, i: int) -> str:
+    """What a rank says of the communicator of that number."""
+    comm = f"comm 0x55d{rank}{i:08x} rank {rank} nranks {N_RANKS} cudaDev {rank}"
+    begin = (
+        f"ncclCommInitRank {comm} nvmlDev {rank} busId {rank + 1}000 commId 0x9d3ac{i:011x} - Init"
+    )
+    following = (rank + 1) % N_RANKS
+    paths = " ".join(f"GPU/0-{to + 1}000 (2/24.0/PHB)" for to in range(N_RANKS))
+    said = [
+        f"{begin} START",
+        "=== System : maxBw 24.0 totalBw 24.0 ===",
+        *(f"+ PCI[24.0] - GPU/0-{to + 1}000 ({to})" for to in range(N_RANKS)),
+        *(f"GPU/0-{to + 1}000 :{paths} " for to in range(N_RANKS)),
+        "Pattern 4, crossNic 0, nChannels 2, bw 24.0/24.0, type PHB/PIX, sameChannels 1",
+        *(f" {channel} : GPU/0 GPU/1 GPU/2 GPU/3" for channel in range(2)),
+        f"Trees [0] {following}/-1/-1->{rank}->-1 [1] {following}/-1/-1->{rank}->-1",
+        *(
+            f"Channel {n:02}/0 : {rank}[{rank}] -> {following}[{following}] via P2P/CUMEM"
+            for n in range(8)
+        ),
+        "Connected all rings, use ring PXN 0 GDR 1",
+        "4 coll channels, 0 nvls channels, 4 p2p channels, 2 p2p channels per peer",
+        f"{begin} COMPLETE",
+        f"{comm} busId {rank + 1}000 - Destroy COMPLETE",
+    ]
+    return "".join(f"{header(rank)}NCCL INFO {text}\n" for text in said)
+
+
+def server() -> Iterator[str]:
+    """Lines of an engine and of its front end, and few calls."""
+    for first in count(0, BATCH):
+        yield (
+            "".join(
+                f"INFO 01-02 03:04:{i % 60:02} [loggers.py:123] Engine 000: Running: {i} reqs\n"
+                f'INFO:     10.0.0.{i % 256}:{i} - "POST /v1/completions HTTP/1.1" 200 OK\n'
+                for i in range(first, first + 20_000)
+            )
+            + lines(0, first)[: len(lines(0, first)) // BATCH]
+        )
+
+
+def blocks() -> Iterator[str]:
+    """Calls, block by block in turn."""
     left = [""] * N_RANKS
-    first = 0
-    while True:
-        texts = [rest + lines(rank, first) for rank, rest in enumerate(left)]
-        first += BATCH
-        if torn:
-            whole = min(len(text) for text in texts) // BLOCK_BYTES * BLOCK_BYTES
-            starts = range(0, whole, BLOCK_BYTES)
-            yield "".join(text[at : at + BLOCK_BYTES] for at in starts for text in texts)
-            left = [text[whole:] for text in texts]
-        else:
-            split = [text.splitlines(keepends=True) for text in texts]
-            yield "".join(line for row in zip(*split, strict=True) for line in row)
+    for ranks in turns():
+        texts = [rest + "".join(rank) for rest, rank in zip(left, ranks, strict=True)]
+        whole = min(len(text) for text in texts) // BLOCK_BYTES * BLOCK_BYTES
+        starts = range(0, whole, BLOCK_BYTES)
+        yield "".join(text[at : at + BLOCK_BYTES] for at in starts for text in texts)
+        left = [text[whole:] for text in texts]
 
 
-def write(path: Path, mb: float, *, torn: bool) -> None:
+def pieces() -> Iterator[str]:
+    """Calls, piece by piece in turn."""
+    for ranks in turns():
+        cut = [
+            [line[at : at + PIECE_BYTES] for line in of for at in range(0, len(line), PIECE_BYTES)]
+            for of in ranks
+        ]
+        yield "".join(piece for row in zip(*cut, strict=False) for piece in row)
+
+
+CASES = {one.__name__: one for one in (calls, mixed, init, server, blocks, pieces)}
+
+
+def write(path: Path, mb: float, case: str) -> None:
     """Make a log of about `mb` million bytes."""
     with path.open("w") as file:
-        for text in batches(torn=torn):
+        for text in CASES[case]():
             file.write(text)
             if file.tell() >= mb * 1e6:
                 return
 
 
 def read(path: Path) -> None:
-    """Read a log and print what it took: seconds, peak in KiB, calls, lines lost."""
+    """Read a log and print what it took: seconds, CPU seconds, peak in KiB, rows, lines lost."""
     with store.building(path.with_suffix(".duckdb"), "r", install_views=lambda _: None) as scratch:
         began = time.perf_counter()
         file = InputFile(path, path.name, "nccl_log", path.stat().st_size)
         read_logs(scratch.con, [(0, file)], run="r", scratch=scratch.folder)
         seconds = time.perf_counter() - began
-        count = "SELECT (SELECT count(*) FROM nccl_call), (SELECT sum(skipped) FROM ledger)"
-        calls, lost = scratch.con.execute(count).fetchone() or (0, 0)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    sys.stdout.write(f"{seconds} {peak} {calls} {int(lost or 0)}\n")
+        query = """
+            SELECT
+                (SELECT count(*) FROM nccl_call),
+                (SELECT count(*) FROM nccl_tuning) + (SELECT count(*) FROM nccl_link)
+                + (SELECT count(*) FROM nccl_note) + (SELECT count(*) FROM nccl_comm),
+                (SELECT sum(skipped) FROM ledger)
+        """
+        calls, others, lost = scratch.con.execute(query).fetchone() or (0, 0, 0)
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    cpu = used.ru_utime + used.ru_stime
+    sys.stdout.write(f"{seconds} {cpu} {used.ru_maxrss} {calls} {others} {int(lost or 0)}\n")
 
 
-def measured(folder: Path, mb: float, *, torn: bool) -> list[float]:
+def measured(folder: Path, mb: float, case: str) -> list[float]:
     """What `read` prints of a log of that size."""
     path = folder / "nccl.log"
-    write(path, mb, torn=torn)
+    write(path, mb, case)
     command = [sys.executable, __file__, "--read", str(path)]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     path.unlink()
@@ -93,23 +203,26 @@ def measured(folder: Path, mb: float, *, torn: bool) -> list[float]:
 
 
 def main() -> None:
-    """Print one row per size."""
+    """Print one row per case and size."""
     parser = argparse.ArgumentParser(description="Benchmark the reader of NCCL's logs.")
-    parser.add_argument("--mb", type=float, nargs="+", default=[250.0, 1000.0])
-    parser.add_argument("--torn", action="store_true", help="blocks of 4,096 bytes, not lines")
+    parser.add_argument("--mb", type=float, nargs="+", default=[100.0, 1000.0])
+    parser.add_argument("--case", nargs="+", choices=CASES, default=["calls", "mixed"])
     parser.add_argument("--read", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.read:
         read(given.read)
         return
     with tempfile.TemporaryDirectory() as name:
-        _, base, *_ = measured(Path(name), SMALL_MB, torn=given.torn)
-        for mb in given.mb:
-            seconds, peak, calls, lost = measured(Path(name), mb, torn=given.torn)
-            sys.stdout.write(
-                f"{mb:,.0f} MB: {seconds:.1f} s, {(peak - base) / 1024:.0f} MiB more than a log "
-                f"of {SMALL_MB} MB; {calls:,.0f} calls, {lost:,.0f} lines not read\n"
-            )
+        for case in given.case:
+            base = measured(Path(name), SMALL_MB, case)[2]
+            for mb in given.mb:
+                seconds, cpu, peak, calls, others, lost = measured(Path(name), mb, case)
+                sys.stdout.write(
+                    f"{case}, {mb:,.0f} MB: {seconds:.1f} s ({cpu:.1f} s of CPU), peak "
+                    f"{peak / 1024:.0f} MiB, {(peak - base) / 1024:.0f} more than {SMALL_MB} MB; "
+                    f"{calls:,.0f} calls, {others:,.0f} other rows, {lost:,.0f} lines not read\n"
+                )
+                sys.stdout.flush()
 
 
 if __name__ == "__main__":
