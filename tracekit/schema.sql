@@ -557,7 +557,7 @@ COMMENT ON COLUMN collective.file_id IS 'File within the run that holds the acti
 COMMENT ON COLUMN collective.dp IS 'Data-parallel engine, 0 where there is one.';
 COMMENT ON COLUMN collective.rank IS 'Rank within the engine''s world; NULL where unknown.';
 COMMENT ON COLUMN collective.collective IS 'Number of the call within the run, equal on all ranks it was matched over.';
-COMMENT ON COLUMN collective.comm IS 'Communicator: description or name of the process group, else the category after `unnamed `.';
+COMMENT ON COLUMN collective.comm IS 'Communicator: description or name of the process group (with its ranks where several share it), else the category after `unnamed `.';
 COMMENT ON COLUMN collective.seq IS 'Place in the order of its communicator: Seq of the trace, else counted from 0.';
 COMMENT ON COLUMN collective.activity_id IS 'Activity that carries it; the first, where a tail follows.';
 COMMENT ON COLUMN collective.n_activities IS 'Activities that make it up: 2 where an implementation has a tail of its own, else 1.';

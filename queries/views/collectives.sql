@@ -6,7 +6,7 @@
 --   run VARCHAR: run.
 --   dp INTEGER: data-parallel engine, 0 where there is one.
 --   collective INTEGER: number of the call within the run, equal on all ranks it was matched over.
---   comm VARCHAR: description or name of the process group, else the category after `unnamed `.
+--   comm VARCHAR: description or name of the process group (with its ranks where several share it), else the category after `unnamed `.
 --   seq BIGINT: place in the order of its communicator: Seq of the trace, else counted from 0.
 --   rank INTEGER: rank within the engine's world; NULL where unknown.
 --   step INTEGER: engine step; NULL where none can be told.
