@@ -3,14 +3,28 @@
 Streamlit runs it by its path, once for each click; `tracekit app` starts that.
 """
 
+from pathlib import Path
+
 import streamlit as st
 
 from tracekit.app import choice, data, parts
 
-VIEWS = (("overview", "Overview", ":material/home:"),)
+VIEWS = (
+    ("overview", "Overview", ":material/home:"),
+    ("quality", "Data quality", ":material/fact_check:"),
+    ("sql", "SQL", ":material/database:"),
+)
 """File in `views`, title and icon of each view, in the order of the menu."""
 
-st.set_page_config(page_title="tracekit", page_icon=":material/timeline:", layout="wide")
+SIDEBAR = 240
+"""Its width in pixels: the rest of 1280 is for charts."""
+
+st.set_page_config(
+    page_title="tracekit",
+    page_icon=Path(__file__).with_name("icon.svg"),  # an icon by name would come from the network
+    layout="wide",
+    initial_sidebar_state=SIDEBAR,
+)
 page = st.navigation(
     [st.Page(f"views/{name}.py", title=title, icon=icon) for name, title, icon in VIEWS]
 )

@@ -19,6 +19,9 @@ __all__ = ["chart", "computed", "empty", "escaped", "headline", "table", "tellin
 
 Picture = alt.Chart | alt.LayerChart | alt.HConcatChart | alt.VConcatChart | alt.FacetChart
 
+ACROSS = 8
+"""Key figures side by side; more go below."""
+
 _SIGNS = re.compile(r"([!-/:-@\[-`{-~])")
 
 
@@ -45,17 +48,11 @@ def empty(what: str, command: str = "") -> None:
 
 def headline(figures: Sequence[Figure]) -> None:
     """Key figures side by side, each with a note on how it was come by."""
-    with st.container(horizontal=True):
-        for figure in figures:
-            value = f"{figure.value} {figure.unit}".rstrip()
-            st.metric(
-                escaped(figure.name),
-                value,
-                delta=figure.note or None,
-                delta_color="off",
-                delta_arrow="off",
-                border=True,
-            )
+    for start in range(0, len(figures), ACROSS):
+        row = figures[start : start + ACROSS]
+        for column, figure in zip(st.columns(len(row)), row, strict=True):
+            column.metric(escaped(figure.name), f"{figure.value} {figure.unit}".rstrip())
+            column.caption(escaped(figure.note))
 
 
 def chart(picture: Picture, frame: pd.DataFrame, report: str, params: Mapping[str, Value]) -> None:

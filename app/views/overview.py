@@ -30,7 +30,7 @@ COLUMNS = (
 
 def show_runs(runs: list[SimpleNamespace]) -> None:
     """All runs; a click chooses one."""
-    st.subheader("Runs")
+    st.subheader("All runs")
     frame = data.report("run_list")
     parts.table(frame, "run_list", {}, COLUMNS, pick=lambda row: choice.keep("run", runs[row].run))
 
@@ -46,7 +46,7 @@ def show_run(run: SimpleNamespace) -> None:
     if not figures:
         parts.empty("No step with work on the device: what the traces hold is on Data quality.")
     parts.headline(figures)
-    for finding in (*findings, *whether_drafts_pay(run)):
+    for finding in (*whether_drafts_pay(run), *findings):
         show_finding(finding)
 
 
@@ -72,13 +72,12 @@ def show_finding(finding: Finding) -> None:
     """The sentence, what is to be said beside it, and the way to its proof."""
     view, title = PROOF.get(finding.topic, ("step", "Step"))
     with st.container(border=True):
-        words, link = st.columns([5, 1], vertical_alignment="center")
+        words = st.container()
         words.markdown(f"**{parts.escaped(finding.title)}** {parts.escaped(finding.text)}")
-        link.page_link(f"views/{view}.py", label=title, icon=":material/arrow_forward:")
 
 
 runs = data.rows("run_list")
 st.title("Overview")
-show_runs(runs)
 for chosen in data.rows("run_list", run=choice.current().run):
     show_run(chosen)
+show_runs(runs)
