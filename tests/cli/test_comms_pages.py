@@ -185,7 +185,7 @@ def late_host(con, run):
     """Eight steps of eight ranks; from step 2 on rank 5 starts 60 us late for its host."""
     add(con, "run", run, engine="vllm", tensor_parallel=8, world_size=8)
     message = {"bytes": 14_336, "bytes_source": "nccl_log", "dtype": "BFloat16"}
-    choice = {"algorithm": "RING", "protocol": "LL", "channels": 2}
+    choice = {"algorithm": "RING", "protocol": "LL", "channels": 2, "model_ns": us(36)}
     for rank in range(8):
         add(con, "file", run, file_id=rank, rank=rank)
         for step in range(8):
@@ -210,7 +210,8 @@ def test_a_straggler_is_named_with_its_steps_and_its_reason(call, tmp_path):
     assert "it was launched 60.0 us later" in page
     page = " ".join(call("comms", database=path).stdout.split())
     assert "mixed: ranks arrive 60.0 us apart (p95 60.0 us), rank 5 last in 75 %" in page
-    assert "100 % of the waiting for late hosts; RING LL 2 channels" in page
+    assert "100 % of the waiting for late hosts; 0.8x NCCL's model, a lower bound (36.0" in page
+    assert "us); below it: size or model is wrong; RING LL 2 channels" in page
 
 
 def test_what_nccl_logged(call):
