@@ -1,5 +1,8 @@
 """What every run of the tests has in common."""
 
+import pytest
+from generated import Generated
+
 NEEDS = {
     "vllm": "need real vLLM and were left out: `make test-vllm` sets it up and runs them",
     "browser": "need Chromium and were left out: `make test-browser` runs them",
@@ -13,3 +16,9 @@ def pytest_terminal_summary(terminalreporter):
     for marker, why in NEEDS.items():
         if n := sum(item.get_closest_marker(marker) is not None for item in left_out):
             terminalreporter.write_line(f"{n} tests {why}")
+
+
+@pytest.fixture(scope="session")
+def generated(tmp_path_factory):
+    """Generated runs, made for all tests that read them."""
+    return Generated(tmp_path_factory)
