@@ -4,7 +4,7 @@ import fnmatch
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib.util import find_spec
@@ -236,7 +236,9 @@ def _executed(
         try:
             return running.result()
         except KeyboardInterrupt:
-            con.interrupt()
+            while not running.done():
+                con.interrupt()  # lost where the query has not begun yet
+                wait([running], timeout=0.1)
             raise
 
 

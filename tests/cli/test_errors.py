@@ -181,22 +181,29 @@ def test_a_full_disk_behind_stdout_is_one_line(db):
     assert done.stderr == b"stdout: cannot be written: No space left on device; make room\n"
 
 
-def test_ctrl_c_ends_a_query_that_would_take_days(db):
+@pytest.mark.parametrize("begins_after_s", [0, 1])
+def test_ctrl_c_ends_a_query_that_would_take_days(db, begins_after_s):
     query = "SELECT count(*) FROM range(10000000) AS a CROSS JOIN range(10000000) AS b"
-    command = [sys.executable, "-c", INTERRUPTED, "sql", query, "--db", str(db)]
+    script = INTERRUPTED.format(begins_after_s=begins_after_s)
+    command = [sys.executable, "-c", script, "sql", query, "--db", str(db)]
     done = subprocess.run(command, capture_output=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"Aborted!\n")
 
 
 INTERRUPTED = """
-import os, signal, threading
+import os, signal, threading, time
 from tracekit import database
 from tracekit.cli import main
-execute = database.Database._execute
-def interrupt(*words):
+executed = database._executed
+def interrupted(con, *words):
+    class Slow:
+        interrupt = con.interrupt
+        def execute(self, *words):
+            time.sleep({begins_after_s})
+            return con.execute(*words)
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
-    return execute(*words)
-database.Database._execute = interrupt
+    return executed(Slow(), *words)
+database._executed = interrupted
 main()
 """
 
