@@ -70,6 +70,7 @@ NEED_NO_TEST = {
     "make test",  # .ci/run
     "pip install .",  # tests/test_packaging.py
     "tracekit capture --run NAME --",  # stands before the commands above
+    "tracekit app",  # tests/cli/test_app.py, tests/browser
     "tracekit ingest",  # of the blocks with output
     "tracekit COMMAND --help",  # tests/cli/test_errors.py, for each command
 }
