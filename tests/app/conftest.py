@@ -1,8 +1,7 @@
 """A database as a user has one, and the dashboard over it without a browser."""
 
-from pathlib import Path
-
 import pytest
+from dashboard import APP
 from database import write_database
 from samples import baseline, drafting
 from streamlit import config
@@ -11,8 +10,7 @@ from streamlit.testing.v1 import AppTest
 import tracekit
 from tracekit.cli.app import SETTINGS
 
-ROOT = Path(__file__).parents[2]
-RECORDED = sorted((ROOT / "sample_traces").glob("vllm_cpu_tp2_*"))
+RECORDED = sorted((APP.parent / "sample_traces").glob("vllm_cpu_tp2_*"))
 
 
 @pytest.fixture(scope="session")
@@ -28,12 +26,12 @@ def db(tmp_path_factory):
 def view(db, monkeypatch):
     """Opens a view with an address's choice on that database; gives the page after its run."""
 
-    for name, value in SETTINGS.items():
+    for name, value in {**SETTINGS, "client.showErrorDetails": "full"}.items():
         config.set_option(name, value)
 
     def open_view(name="overview", database=db, **address):
         monkeypatch.setenv("TRACEKIT_DB", str(database))
-        page = AppTest.from_file(ROOT / "app" / "main.py", default_timeout=30)
+        page = AppTest.from_file(APP / "main.py", default_timeout=30)
         for choice, value in address.items():
             page.query_params[choice] = str(value)
         page.run()
