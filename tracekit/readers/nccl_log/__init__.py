@@ -13,13 +13,11 @@ from tracekit.errors import TraceFormatError
 from tracekit.readers.accounts import note, tell
 from tracekit.readers.folder import InputFile
 from tracekit.readers.nccl_log import calls, said
-from tracekit.readers.nccl_log.facts import Row
 from tracekit.readers.nccl_log.fast import FastLane
 from tracekit.readers.nccl_log.slow import SlowLane
 from tracekit.readers.nccl_log.text import hosts_of
 from tracekit.readers.nccl_log.trust import Process, strangers
 from tracekit.readers.plain import Plain, opened
-from tracekit.readers.rows import insert
 from tracekit.readers.statements import statement
 from tracekit.script import run_script
 
@@ -49,7 +47,7 @@ def read_logs(
                 _File(con, run, file_id, plain).read()
         except TraceFormatError as error:
             note(con, run, file_id, "NCCL log that cannot be read to its end", [str(error)])
-    for table in ("nccl_stage", "nccl_said", "nccl_head"):
+    for table in ("nccl_stage", "nccl_said", "nccl_born", "nccl_head"):
         con.execute(f"DROP TABLE {table}")
 
 
@@ -76,7 +74,12 @@ class _File:
 
     def _flush(self, least: int) -> None:
         slow = self._slow
-        waiting = {"nccl_stage": slow.calls, "nccl_said": slow.said, "nccl_head": slow.mender.heads}
+        waiting = {
+            "nccl_stage": slow.calls,
+            "nccl_said": slow.said,
+            "nccl_born": slow.comms.rows,
+            "nccl_head": slow.mender.heads,
+        }
         for table, rows in waiting.items():
             if len(rows) >= least:
                 said.stage(self._con, table, self._file_id, rows)
@@ -90,10 +93,10 @@ class _File:
         is_torn = tears.first_at is not None
         strange = strangers(messages + calls.lines_of(seen), is_torn=is_torn)
         least = slow.least(len(messages))
-        self._insert("nccl_comm", _of_others(slow.comms.rows(least), strange))
-        said.publish(
-            self._con, self._run, self._file_id, is_torn=is_torn, least=least, strange=strange
-        )
+        slow.comms.end(least)
+        self._flush(1)
+        n_comms = self._publish_comms(strange)
+        said.publish(self._con, self._run, self._file_id, is_torn=is_torn, least=least)
         owners = slow.comms.owners()
         refused = calls.publish(self._con, self._run, self._file_id, tears, seen, strange, owners)
         for reason, n, example in refused:
@@ -102,18 +105,19 @@ class _File:
         self._tell("NCCL line left out by Ray", slow.n_left_out, slow.left_out)
         self._tell("NCCL line longer than NCCL's are", slow.n_too_long, slow.too_long)
         self._tell("row of NCCL's model without its head", slow.tables.n_refused, "")
-        self._tell("communicator whose lines contradict", slow.comms.n_refused, "")
+        self._tell("communicator whose lines contradict", slow.comms.n_lives - n_comms, "")
 
-    def _insert(self, table: str, rows: Sequence[Row]) -> None:
-        insert(self._con, table, [{"run": self._run, "file_id": self._file_id, **r} for r in rows])
+    def _publish_comms(self, strange: set[Process]) -> int:
+        """How many communicators no two processes contradict each other on."""
+        columns = {"host": [host for host, _ in strange], "pid": [pid for _, pid in strange]}
+        self._con.execute(statement("stranger", "nccl_log"), columns)
+        values = {"run": self._run, "file_id": self._file_id, **self._slow.comms.versions()}
+        run_script(self._con, statement("comms", "nccl_log"), values)
+        (n,) = self._con.execute("SELECT count(*) FROM nccl_born_once").fetchone() or (0,)
+        return int(n)
 
     def _tell(self, reason: str, n: int, example: str) -> None:
         tell(self._con, self._run, self._file_id, reason, n, example)
-
-
-def _of_others(rows: Sequence[Row], strange: set[Process]) -> list[Row]:
-    """Rows that are of none of the processes."""
-    return [row for row in rows if (row["host"], row["pid"]) not in strange]
 
 
 def _head(plain: Plain) -> bytes:

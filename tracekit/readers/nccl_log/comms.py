@@ -2,10 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from tracekit.readers.nccl_log.facts import Row
+from tracekit.readers.nccl_log.facts import NEVER, Row
 from tracekit.readers.nccl_log.text import Header
 from tracekit.readers.nccl_log.trust import Comm, Process
 from tracekit.readers.rows import Value
@@ -56,11 +55,15 @@ _CLAIM = re.compile(
 
 
 class Communicators:
-    """Collects what the lines of one file say."""
+    """Collects what the lines of one file say.
+
+    `rows` are those of communicators that are gone, to be taken out now and then: without version.
+    """
 
     def __init__(self) -> None:
-        self.n_refused = 0
-        self._lives: list[_Life] = []
+        self.rows: list[Row] = []
+        self.n_lives = 0
+        self._lives: dict[int, _Life] = {}
         self._alive: dict[tuple[Process, str], _Life] = {}
         self._of_thread: dict[tuple[Process, int], _Life] = {}
         self._versions: dict[Process, str] = {}
@@ -115,47 +118,26 @@ class Communicators:
             life.more["n_nvls_channels"] = int(found["nvls"])
             life.more["n_p2p_channels"] = int(found["p2p"])
 
-    def rows(self, least: int) -> list[Row]:
-        """Rows of `nccl_comm`, without run and file; those that contradict each other left out.
+    def end(self, least: int) -> None:
+        """Add to the rows those of all others; lines in doubt are believed where `least` agree."""
+        self.rows += [row for life in self._lives.values() if (row := _row(life, least))]
+        self._lives.clear()
 
-        Lines in doubt are believed where `least` agree.
-        """
-        rows = [row for life in self._lives if (row := self._row(life, least))]
-        rivals = {id(row) for row in _rivals(rows)}
-        kept = [row for row in rows if id(row) not in rivals]
-        self.n_refused = len(self._lives) - len(kept)
-        return kept
-
-    def _row(self, life: _Life, least: int) -> Row | None:
-        columns = life.columns(least)
-        if columns is None:
-            return None
+    def versions(self) -> dict[str, list[Value]]:
+        """Versions of NCCL by process, as columns."""
         return {
-            "at_byte": life.header.at_byte,
-            "host": life.header.host,
-            "pid": life.header.pid,
-            "comm": life.comm,
-            **columns,
-            "n_nodes": life.more.get("n_nodes"),
-            "n_channels": life.more.get("n_channels"),
-            "n_nvls_channels": life.more.get("n_nvls_channels"),
-            "n_p2p_channels": life.more.get("n_p2p_channels"),
-            "init_ns": life.more.get("init_ns"),
-            "nccl_version": self._version(life.header.process),
-            "destroyed_at_byte": life.destroyed_at_byte,
+            "host": [host for host, _ in self._versions],
+            "pid": [pid for _, pid in self._versions],
+            "version": list(self._versions.values()),
         }
-
-    def _version(self, process: Process) -> str | None:
-        """Of the process, else (rank 0 alone logs it) the one that all others have."""
-        everywhere = set(self._versions.values())
-        only = next(iter(everywhere)) if len(everywhere) == 1 else None
-        return self._versions.get(process, only)
 
     def _life(self, header: Header, comm: str, *, begins: bool) -> _Life:
         life = self._alive.get((header.process, comm))
         if life is None or (begins and life.is_begun):
+            self._finish(life)
             life = _Life(header, comm)
-            self._lives.append(life)
+            self.n_lives += 1
+            self._lives[id(life)] = life
             self._alive[header.process, comm] = life
         life.is_begun = True
         self._of_thread[header.process, header.tid] = life
@@ -165,6 +147,13 @@ class Communicators:
         life = self._alive.pop((header.process, comm), None)
         if life is not None:
             life.destroyed_at_byte = header.at_byte
+            self._finish(life)
+
+    def _finish(self, life: _Life | None) -> None:
+        """Let go of a communicator that is gone, and in no doubt."""
+        if life is not None and (row := _row(life, NEVER)):
+            self.rows.append(row)
+            del self._lives[id(life)]
 
 
 def _said(found: re.Match[str]) -> Said:
@@ -177,12 +166,20 @@ def _said(found: re.Match[str]) -> Said:
     return tuple(said.items())
 
 
-def _rivals(rows: Iterable[Row]) -> Iterator[Row]:
-    """Rows that claim a rank of a communicator, while alive, that another claims as well."""
-    claims: dict[tuple[Value, ...], list[Row]] = {}
-    for row in rows:
-        if row["comm_id"] is not None:
-            claims.setdefault((row["comm_id"], row["rank"]), []).append(row)
-    for rivals in claims.values():
-        if len({(row["host"], row["pid"]) for row in rivals}) > 1:
-            yield from rivals
+def _row(life: _Life, least: int) -> Row | None:
+    columns = life.columns(least)
+    if columns is None:
+        return None
+    return {
+        "at_byte": life.header.at_byte,
+        "host": life.header.host,
+        "pid": life.header.pid,
+        "comm": life.comm,
+        **columns,
+        "n_nodes": life.more.get("n_nodes"),
+        "n_channels": life.more.get("n_channels"),
+        "n_nvls_channels": life.more.get("n_nvls_channels"),
+        "n_p2p_channels": life.more.get("n_p2p_channels"),
+        "init_ns": life.more.get("init_ns"),
+        "destroyed_at_byte": life.destroyed_at_byte,
+    }

@@ -46,12 +46,8 @@ def publish(
     *,
     is_torn: bool,
     least: int,
-    strange: set[Process],
 ) -> None:
-    """Messages of a file that stand to their tables; none is of the processes `strange`.
-
-    Of those in doubt `least` have to say the same.
-    """
+    """Messages of a file that stand to their tables; of those in doubt `least` say the same."""
     values = {"run": run, "file_id": file_id, "least": least, "most": MAX_CHARACTERS}
     if is_torn:
         doubt = {"file_id": file_id, "window": WINDOW_BYTES}
@@ -59,8 +55,6 @@ def publish(
     _parse(con, file_id)
     con.execute(statement("said_group", "nccl_log"), values)
     con.execute(statement("said_cut", "nccl_log"), _cut_columns(con))
-    columns = {"host": [host for host, _ in strange], "pid": [pid for _, pid in strange]}
-    con.execute(statement("stranger", "nccl_log"), columns)
     run_script(con, statement("said_publish", "nccl_log"), values)
 
 

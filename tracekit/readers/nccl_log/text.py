@@ -26,6 +26,7 @@ HOST = r"[A-Za-z0-9_][\w.\-]*"
 _ANSI = re.compile(ANSI)
 _PREFIX = re.compile(PREFIXES)
 _REPEATED = re.compile(r" ?\[repeated (\d{1,9})x across cluster\].*$")
+_REPEATED_SIGN = "[repeated "
 _HEADER = re.compile(
     rf"(?P<stamp>{STAMP})?(?P<host>{HOST}):(?P<pid>\d{{1,18}}):(?P<tid>\d{{1,18}}) "
     r"(?:\[\d{1,9}\] )?(?:\d+\.\d+ )?"
@@ -96,7 +97,7 @@ class Parsed:
 def parsed(line: Line, hosts: frozenset[str]) -> Parsed:
     """The line in pieces; `hosts` that are known end what a cut line has left before a header."""
     text = _bare(line.raw.decode("utf-8", "replace"))
-    left_out = _REPEATED.search(text)
+    left_out = _REPEATED.search(text) if _REPEATED_SIGN in text else None
     text = text[: left_out.start()] if left_out else text
     pieces = tuple(_pieces(line, text, hosts))
     return Parsed(pieces, int(left_out[1]) if left_out else 0)

@@ -37,6 +37,11 @@ CREATE OR REPLACE TABLE nccl_said (
     is_doubtful BOOLEAN  -- whether it may end in the tail of another process's line; NULL: see nccl_head
 );
 
+CREATE OR REPLACE TABLE nccl_born AS
+SELECT * EXCLUDE (run)
+FROM nccl_comm
+LIMIT 0;
+
 -- Heads of torn lines, in the order of the file: what begins alike behind them is in doubt.
 CREATE OR REPLACE TABLE nccl_head (
     file_id INTEGER,
