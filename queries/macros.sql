@@ -46,38 +46,40 @@ WHERE run = of_run
     AND (of_phase IS NULL OR phase = of_phase)
     AND (of_category IS NULL OR category = of_category);
 
--- What makes of times and tokens of a run's trace those of its server without the profiler; where a run
--- of the list has no such window, all stay as traced.
-CREATE OR REPLACE MACRO unprofiled_factors(of_runs) AS TABLE
+-- What makes of a run's traced times those of its server without the profiler, and the tokens that a stream
+-- got of a step there, where that was counted; where a run of the list has no such window, all stays as traced.
+CREATE OR REPLACE MACRO unprofiled_speed(of_runs) AS TABLE
 SELECT
     run,
     count(trace_factor) OVER () = count(*) OVER () AS is_unprofiled,
     if(is_unprofiled, trace_factor, 1) AS time_factor,
-    if(is_unprofiled, coalesce(token_factor, 1), 1) AS token_factor
+    if(is_unprofiled, tokens_per_step, NULL) AS window_tokens
 FROM (SELECT unnest(of_runs) AS run)
 LEFT JOIN (FROM windows WHERE is_quoted) USING (run);
 
 -- Steps of both sides of a comparison, ranks reduced, with the batch that makes them comparable: the
--- requests of the step, or -1 for all where some step does not tell them. Decode steps are as long as
--- without the profiler where that is known of all runs.
+-- requests of the step, or -1 for all where some step does not tell them. Decode steps are as long, and give
+-- as many tokens on average, as without the profiler where that is known of all runs.
 CREATE OR REPLACE MACRO sided_steps(base_runs, other_runs, of_kind, of_dp) AS TABLE
 WITH chosen AS (
     SELECT
-        * EXCLUDE (time_factor, token_factor),
+        * EXCLUDE (time_factor, window_tokens),
         if(kind = 'decode', time_factor, 1) AS factor,
-        if(kind = 'decode', expected_tokens * token_factor, expected_tokens) AS tokens
+        if(kind = 'decode', coalesce(window_tokens * n_streams, expected_tokens), expected_tokens) AS tokens,
+        if(kind = 'decode' AND is_verify AND window_tokens IS NOT NULL, 'counters', token_source) AS source
     FROM step_units
-    INNER JOIN unprofiled_factors(list_concat(base_runs, other_runs)) USING (run)
+    INNER JOIN unprofiled_speed(list_concat(base_runs, other_runs)) USING (run)
     WHERE (of_dp IS NULL OR dp = of_dp)
         AND kind = coalesce(of_kind, (SELECT min_by(main_kind, run) FROM runs WHERE list_contains(base_runs, run)))
 )
 
 SELECT
-    * EXCLUDE (n_reqs, tokens)
+    * EXCLUDE (n_reqs, tokens, source)
     REPLACE (
         factor * work_ns AS work_ns,
         factor * idle_ns AS idle_ns,
         tokens AS expected_tokens,
+        source AS token_source,
         is_unprofiled AND kind = 'decode' AS is_unprofiled
     ),
     CASE WHEN count(n_reqs) OVER () = count(*) OVER () THEN n_reqs ELSE -1 END AS batch,

@@ -34,7 +34,6 @@
 --   trace_factor DOUBLE: of a window without the profiler, its time of a step / that of the steps traced, by the
 --     counters of both windows, or the trace's mean where the profiler ended before the load; else by both logs. NULL
 --     where none tells.
---   token_factor DOUBLE: likewise of tokens_per_step; NULL without counters, or where a traced step does not tell tokens.
 -- Limits: the log's times hold scheduling and waiting for the device, not the time between steps; a trace's the device
 --     alone: compare windows of one source. Without a whole log, steps of requests are the drafts, or the tokens less the
 --     first and the accepted ones where that is more: short by what max_tokens cut off where only some steps draft. With asynchronous scheduling the log counts from when the engine began to wait.
@@ -106,7 +105,6 @@ units AS (
         step,
         avg(dur_ns) FILTER (WHERE is_measured AND kind = 'decode') AS dur_ns,
         avg(dur_ns - coalesce(wait_for_work_ns, 0)) FILTER (WHERE is_measured AND kind = 'decode') AS work_ns,
-        max(expected_tokens) FILTER (WHERE is_measured AND kind = 'decode') AS expected_tokens,
         max(n_decode_reqs) AS n_decode_reqs
     FROM steps
     WHERE kind <> 'idle'
@@ -119,9 +117,6 @@ traced AS (
         count(*) AS n_steps,
         count(dur_ns) AS n_decode_steps,
         avg(work_ns) AS work_ns,
-        CASE WHEN count(expected_tokens) = count(dur_ns) THEN
-            sum(expected_tokens) / sum(coalesce(n_decode_reqs, 1)) FILTER (WHERE dur_ns IS NOT NULL)
-        END AS tokens_per_step,
         CASE WHEN count(n_decode_reqs) = count(*) THEN sum(n_decode_reqs) END AS n_decoded,
         quantile_cont(dur_ns, [0.1, 0.5, 0.9]) AS spread
     FROM units
@@ -226,11 +221,10 @@ SELECT
     END::BIGINT AS n_decode_requests,
     coalesce(is_quoted, false) AS is_quoted,
     CASE WHEN NOT is_profiled THEN coalesce(
-        timed.ns_per_step / if(is_whole, profiled.ns_per_step, trace.work_ns),
+        timed.ns_per_step / coalesce(if(is_whole, profiled.ns_per_step, NULL), trace.work_ns),
         if(timed.source = 'iteration_log' AND profiled.source = 'iteration_log',
             timed.step_ns_p50 / profiled.step_ns_p50, NULL)
-    ) END AS trace_factor,
-    CASE WHEN NOT is_profiled THEN tokens_per_step / trace.tokens_per_step END AS token_factor
+    ) END AS trace_factor
 FROM timed
 LEFT JOIN profiled ON profiled.run = timed.run
 LEFT JOIN ranked ON ranked.run = timed.run AND ranked.window_name = timed.window_name

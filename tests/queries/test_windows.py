@@ -215,14 +215,6 @@ def test_a_trace_of_the_beginning_is_scaled_by_its_own_steps(db):
     assert found(db, "trace_factor") == [(None,), (pytest.approx(10 / 20),)]
 
 
-def test_tokens_of_a_step_are_scaled_where_the_window_had_others(db):
-    window(db, "unprofiled")
-    window(db, "profiled", is_profiled=True)
-    decoded(db, "unprofiled", seconds=1, tokens=16, drafts=10, accepted=5)
-    traced(db, 10, 10)
-    assert found(db, "token_factor") == [(None,), (1.5,)]
-
-
 def test_a_trace_is_never_compared_with_a_log(db):
     window(db, "unprofiled")
     window(db, "profiled", is_profiled=True)
