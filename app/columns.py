@@ -40,6 +40,8 @@ def _readable(values: pd.Series, column: Column) -> tuple[pd.Series, ColumnConfi
         return values, st.column_config.NumberColumn(words, help=meaning, format="percent")
     if pd.api.types.is_float_dtype(values):
         return values, st.column_config.NumberColumn(words, help=meaning, format="%.2f")
+    if pd.api.types.is_integer_dtype(values):
+        return values, st.column_config.NumberColumn(words, help=meaning, format="localized")
     return values, st.column_config.Column(words, help=meaning)
 
 

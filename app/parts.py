@@ -67,20 +67,24 @@ def table(
     params: Mapping[str, Value],
     shown: Sequence[str] = (),
     pick: Callable[[int], None] | None = None,
+    height: int | None = None,
 ) -> None:
     """Rows of a report in units that people read; `shown` are its columns, by default all.
 
-    `pick` is called with the place of a row that is clicked.
+    `pick` is called with the place of a row that is clicked; a table higher than `height`, in
+    pixels, scrolls.
     """
     readable, config = columns.readable(frame, data.query(report), shown)
+    tall = height or "auto"
     if pick is None:
-        st.dataframe(readable, column_config=config, hide_index=True)
+        st.dataframe(readable, column_config=config, hide_index=True, height=tall)
     else:
         key = f"table-{_place(report, params)}"
         st.dataframe(
             readable,
             column_config=config,
             hide_index=True,
+            height=tall,
             key=key,
             selection_mode="single-row",
             on_select=partial(_picked, key, pick),

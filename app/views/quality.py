@@ -1,7 +1,10 @@
 """Data quality: what was lost or is doubtful, and how far the numbers can be trusted."""
 
+from types import SimpleNamespace
+
 import streamlit as st
 
+from tracekit import units
 from tracekit.app import choice, data, parts
 from tracekit.cli import page
 from tracekit.cli.headline import profiling
@@ -10,36 +13,53 @@ WIDE = 10_000
 """Columns of a page whose sentences are to stay whole."""
 
 DOUBTS = (
-    ("losses", "Events skipped or doubted"),
-    ("comm_issues", "Collectives: what is doubtful or not known"),
-    ("comm_warnings", "Warnings of NCCL"),
-    ("unread", "Files that were not read"),
+    (
+        "losses",
+        "Events skipped or doubted",
+        "No event that is needed was skipped, and none is doubted.",
+    ),
+    (
+        "comm_issues",
+        "Collectives: what is doubtful or not known",
+        "Nothing about collectives is doubtful.",
+    ),
+    ("comm_warnings", "Warnings of NCCL", "No log has a warning of NCCL."),
+    ("unread", "Files that were not read", "Every file was read."),
 )
-"""Reports that have rows only where something is wrong, and what each is called."""
+"""Reports with rows only where something is wrong, the heading of each, and what is said else."""
 
 
 def show_trust(run: str) -> None:
-    """What share of the time the numbers stand on, in sentences."""
+    """What the numbers stand on, in sentences."""
     for row in data.rows("breakdown_headline", run=run):
         sources = page.sources(row.phase_sources) or "no phase is told"
         st.markdown(
             parts.escaped(
-                f"Of a {row.kind} step, {page.per_cent(row.unknown_share)} of busy time is in "
-                f"kernels of no known class; {sources}. Activities without their launch in the "
-                f"trace: {row.n_unlinked:,}, of them in no step: {row.n_unplaced:,}."
+                f"{page.per_cent(row.unknown_share)} of the busy time of a {row.kind} step is in "
+                f"kernels of no known class; {sources}. {launches(row)}"
             )
         )
     for sentence in profiling(data.rows("profiling_cost", run=run), WIDE):
         st.markdown(parts.escaped(sentence))
 
 
+def launches(row: SimpleNamespace) -> str:
+    """How many activities have no launch to tell their step by."""
+    if not row.n_unlinked:
+        return "Every activity has its launch in the trace."
+    return (
+        f"{row.n_unlinked:,} activities ({units.duration(row.unlinked_ns)}) have no launch in the "
+        f"trace, {row.n_unplaced:,} of them are in no step."
+    )
+
+
 def show_doubts(run: str) -> None:
-    """Each report with rows; what is in order in one sentence."""
-    found = [(name, title, data.report(name, run=run)) for name, title in DOUBTS]
-    clean = [title for _, title, frame in found if frame.empty]
+    """What is in order, then each report that has rows."""
+    found = [(*doubt, data.report(doubt[0], run=run)) for doubt in DOUBTS]
+    clean = [said for _, _, said, frame in found if frame.empty]
     if clean:
-        st.success(parts.escaped(f"Nothing under: {'; '.join(clean)}."))
-    for name, title, frame in found:
+        st.success(parts.escaped(" ".join(clean)))
+    for name, title, _, frame in found:
         if not frame.empty:
             st.subheader(title)
             parts.table(frame, name, {"run": run})

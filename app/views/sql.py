@@ -26,7 +26,7 @@ def show_query() -> None:
         key="sql_example",
         on_change=lambda: begin(examples.get(st.session_state["sql_example"])),
     )
-    st.text_area("Query: one SELECT", key=TEXT, height=220)
+    st.text_area("Query: one SELECT", key=TEXT, height=185)
     st.button("Run", type="primary", icon=":material/play_arrow:", on_click=run)
 
 
@@ -54,7 +54,7 @@ def show_schema() -> None:
     )
     st.caption(parts.escaped(relations[name].relation_comment or ""))
     frame = data.report("schema", name=name)
-    parts.table(frame, "schema", {"name": name}, ("column_name", "type", "comment"))
+    parts.table(frame, "schema", {"name": name}, ("column_name", "type", "comment"), height=215)
 
 
 def show_result(query: str) -> None:

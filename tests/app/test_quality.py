@@ -19,4 +19,4 @@ def test_what_was_lost_is_named(view):
 
 def test_what_is_in_order_is_said(view):
     page = view("quality", run="drafting")
-    assert "Events skipped or doubted" in page.success[0].value
+    assert "none is doubted" in page.success[0].value

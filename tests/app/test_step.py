@@ -1,0 +1,85 @@
+"""The view Step: what fills steps, and one of them in full."""
+
+import pandas as pd
+from altair import Scale
+
+import tracekit
+from tracekit import units
+from tracekit.app import picking
+from tracekit.app.charts import palette, steps, timeline
+
+
+def report(db, name, **params):
+    return tracekit.open(db).report(name, **params).df()
+
+
+def test_the_picked_step_has_the_duration_of_the_report(view, db):
+    page = view("step", run="vllm_cpu_tp2_draft", step=4)
+    (row,) = tracekit.open(db).report("step_list", run="vllm_cpu_tp2_draft", step=4).records()
+    shown = {metric.label: metric.value for metric in page.metric}
+    assert shown["step 4"] == f"{units.ms(row.dur_ns)} ms"
+    assert page.number_input(key=picking.STEP).value == 4
+
+
+def test_a_step_is_picked_by_its_number_and_kept_in_the_address(view):
+    page = view("step", run="vllm_cpu_tp2_draft")
+    page.number_input(key=picking.STEP).set_value(5).run()
+    assert not page.exception
+    assert page.query_params["step"] == "5"
+    assert "step 5" in [metric.label for metric in page.metric]
+
+
+def test_a_run_without_such_steps_says_what_to_run(view):
+    page = view("step", run="drafting", kind="prefill")
+    assert page.title
+    assert page.info or page.warning
+
+
+def test_bars_have_the_colour_of_their_category_and_close_to_the_step(db):
+    frame = report(db, "step_profile", run="baseline")
+    picture = steps.profile(frame, "category", 2, is_dark=False).to_dict()
+    (rows,) = picture["datasets"].values()
+    assert sum(row["ms"] for row in rows if row["first_step"] == 3) == 2.1
+    legend = picture["encoding"]["color"]["scale"]
+    assert legend["domain"][:2] == ["AllReduce", "GEMM"]
+    assert legend["range"][0] == palette.groups(is_dark=False).range[0]
+
+
+def test_bars_of_phases_have_the_colours_of_phases(db):
+    frame = report(db, "step_profile", run="baseline")
+    scale = steps.profile(frame, "phase", 2, is_dark=True).to_dict()["encoding"]["color"]["scale"]
+    assert scale["domain"][:3] == ["forward", "sample", "other"]
+
+
+def test_lanes_stand_in_the_order_of_ranks_with_the_main_stream_first():
+    row = {"dp": 0, "n": 1, "start_ns": 0, "dur_ns": 10, "sum_ns": 10, "queued_ns": None}
+    row |= {"name": "k", "category": "gemm", "impl": None, "phase": "forward", "op": None}
+    lanes = [(1, 7, True), (0, 23, False), (0, 30, True)]
+    frame = pd.DataFrame(
+        [
+            {**row, "rank": rank, "stream": stream, "is_main": is_main, "step": 2, "n_window": 3}
+            for rank, stream, is_main in lanes
+        ]
+    )
+    chart = timeline.lanes(frame, 2, (0.0, 1.0), is_dark=False).to_dict()
+    assert chart["encoding"]["y"]["sort"] == [
+        "rank 0, stream 30",
+        "rank 0: stream 23",
+        "rank 1, stream 7",
+    ]
+    assert timeline.told(frame).startswith("3 activities in this window, 3 of them one by one.")
+
+
+def test_what_is_not_looked_at_is_dimmed(db):
+    frame = report(db, "timeline", run="baseline", step=2)
+    chart = timeline.lanes(frame, 2, (0.0, 1.0), is_dark=False, category="moe_gemm").to_dict()
+    (rows,) = chart["datasets"].values()
+    assert {row["class"]: row["opacity"] for row in rows} == {
+        "all_reduce custom_1stage": timeline.DIM,
+        "moe_gemm marlin_moe": timeline.FULL,
+    }
+
+
+def test_a_legend_has_what_the_chart_shows_in_the_fixed_order():
+    scale = Scale(domain=["a", "b", "c"], range=["#1", "#2", "#3"])
+    assert palette.present(scale, ["c", "a"]).domain == ["a", "c"]
