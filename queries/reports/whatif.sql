@@ -78,7 +78,8 @@ model AS (
         * coalesce(max(value) FILTER (WHERE input = 'draft_all_reduce_ns'), 0) AS draft_calls_ns,
         coalesce(
             max(kind) FILTER (WHERE input = 'draft_fraction'), max(kind) FILTER (WHERE input = 'draft_step_ns')
-        ) AS draft_kind
+        ) AS draft_kind,
+        coalesce(max(kind) FILTER (WHERE input = 'draft_step_ns') = 'given', false) AS is_drafting_given
     FROM inputs
 ),
 
@@ -265,9 +266,13 @@ costs AS (
             draft_token_ns + draft_fraction * coalesce(work_ns, given_baseline_ns) + draft_calls_ns
         )) AS draft_ns,
         coalesce(anchors.draft_ns, 0) AS measured_draft_ns,
-        if(drafted = 0 OR points.subject = 'baseline', 0, added_idle_ns * (
-            if(points.k > 0 AND is_on_host, 1, points.k / drafted) - 1
-        )) AS more_idle_ns,
+        -- A time that was given is of all drafting, the host's too.
+        if(drafted = 0 OR points.subject = 'baseline', 0, added_idle_ns * (CASE
+            WHEN points.k > 0 AND is_drafting_given THEN 0
+            WHEN points.k > 0 AND is_on_host THEN 1
+            ELSE points.k / drafted
+        END - 1)) AS more_idle_ns,
+        if(points.k > 0 AND is_drafting_given, 0, more_idle_ns) AS modelled_idle_ns,
         coalesce(sample_ns, 0) AS sample_ns,
         coalesce(other_ns, 0) AS other_ns,
         coalesce(idle_ns, 0) + more_idle_ns AS idle_ns,
@@ -302,7 +307,7 @@ timed AS (
         if(k = 0 AND given_baseline_ns IS NOT NULL, given_baseline_ns * coalesce(sum_ns / own_ns, 1), sum_ns) AS step_ns,
         sqrt(
             (coalesce(spread, 0) * step_ns) ** 2 + (doubt * modelled_ns) ** 2
-            + (doubt * modelled_draft_ns) ** 2 + (doubt * more_idle_ns) ** 2
+            + (doubt * modelled_draft_ns) ** 2 + (doubt * modelled_idle_ns) ** 2
         ) AS step_error_ns
     FROM steps_of
     CROSS JOIN (SELECT max(sum_ns) FILTER (WHERE k = 0 AND concurrency = (FROM own)) AS own_ns FROM steps_of)
