@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from typing import Literal
 
 import altair as alt
 import pandas as pd
@@ -67,7 +68,7 @@ def table(
     params: Mapping[str, Value],
     shown: Sequence[str] = (),
     pick: Callable[[int], None] | None = None,
-    height: int | None = None,
+    height: int | Literal["auto"] = "auto",
 ) -> None:
     """Rows of a report in units that people read; `shown` are its columns, by default all.
 
@@ -75,16 +76,15 @@ def table(
     pixels, scrolls.
     """
     readable, config = columns.readable(frame, data.query(report), shown)
-    tall = height or "auto"
     if pick is None:
-        st.dataframe(readable, column_config=config, hide_index=True, height=tall)
+        st.dataframe(readable, column_config=config, hide_index=True, height=height)
     else:
         key = f"table-{_place(report, params)}"
         st.dataframe(
             readable,
             column_config=config,
             hide_index=True,
-            height=tall,
+            height=height,
             key=key,
             selection_mode="single-row",
             on_select=partial(_picked, key, pick),

@@ -49,9 +49,10 @@ def is_database(target: Path) -> bool:
     return True
 
 
-def attach(path: Path, place: str) -> duckdb.DuckDBPyConnection:
+def attach(path: Path, place: str, settings: Settings | None = None) -> duckdb.DuckDBPyConnection:
     """Connection whose current database is the file at `path`, read-only."""
-    con = duckdb.connect(":memory:", config={**NO_NETWORK, "temp_directory": _spill_folder()})
+    config = {**NO_NETWORK, "temp_directory": _spill_folder(), **(settings or {})}
+    con = duckdb.connect(":memory:", config=config)
     try:
         con.execute("ATTACH ? AS tracekit (READ_ONLY)", [str(path)])
         con.execute("USE tracekit")

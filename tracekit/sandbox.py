@@ -16,9 +16,13 @@ import duckdb
 
 from tracekit import guard, store
 from tracekit.errors import QueryError, TracekitError
+from tracekit.place import Settings
 
 START_S = 5.0
 """What the process may take to start and to write, beyond the time of the query."""
+
+SETTINGS: Settings = {"temp_directory": "", "threads": 4}
+"""Without a folder for spilling there is none that a query could write to, or fill."""
 
 ADVICE = "add WHERE or LIMIT, or run it with `tracekit sql`"
 
@@ -90,11 +94,7 @@ def main() -> None:
 
 
 def _excerpt(db: str, query: str, limits: Limits) -> Excerpt:
-    con = store.open_readonly(db)
-    # Without a folder for spilling there is none that a query could write to, or fill.
-    con.execute(
-        f"SET temp_directory = ''; SET threads = 4; SET memory_limit = '{limits.memory_mb}MB'"
-    )
+    con = store.open_readonly(db, {**SETTINGS, "memory_limit": f"{limits.memory_mb}MB"})
     guard.lock(con)
     timer = threading.Timer(limits.seconds, con.interrupt)
     timer.start()

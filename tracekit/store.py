@@ -47,7 +47,9 @@ class Scratch:
     folder: Path
 
 
-def open_readonly(db: str | os.PathLike[str]) -> duckdb.DuckDBPyConnection:
+def open_readonly(
+    db: str | os.PathLike[str], settings: Settings | None = None
+) -> duckdb.DuckDBPyConnection:
     """Connection whose current database is `db`, read-only; the caller closes it.
 
     `db` is attached to an instance of its own: `duckdb.connect(db)` would hand out the process's
@@ -61,7 +63,7 @@ def open_readonly(db: str | os.PathLike[str]) -> duckdb.DuckDBPyConnection:
     target = resolve(db)
     if not is_database(target):
         raise StoreError(f"{db}: no such database; make it with `tracekit ingest PATH --db {db}`")
-    return attach(target, str(db))
+    return attach(target, str(db), settings)
 
 
 @contextmanager
