@@ -49,6 +49,11 @@ def predict(
     named = {key: name and database.run_name(name) for key, name in runs.items()}
     inputs = database.report("whatif_inputs", **named, **given)
     rows = inputs.records()
+    if curve is not None and all(row.subject != "curve" for row in rows):
+        raise QueryError(
+            f"{curve}: no curve of all-reduces that applies: it takes two sizes, as many ranks as "
+            "the run has, and message sizes of the run; measure with `tracekit bench allreduce`"
+        )
     reason = forbidden(rows, run, calibrate)
     if reason is not None:
         raise QueryError(reason)

@@ -38,7 +38,7 @@ units AS (
         avg(coalesce(wait_for_work_ns, 0)) AS wait_ns,
         avg(idle_ns) AS idle_ns,
         max(expected_tokens) AS n_expected,
-        coalesce(max(n_decode_reqs), 1) AS n_streams
+        coalesce(nullif(max(n_decode_reqs), 0), 1) AS n_streams
     FROM chosen
     GROUP BY dp, step
 ),

@@ -130,6 +130,7 @@ sizes AS (
 chosen_curve AS (
     SELECT preference, run
     FROM sizes
+    WHERE $curve IS NULL OR preference = 0
     GROUP BY preference, run
     HAVING count(*) > 1
     ORDER BY preference, run = $run DESC, run
@@ -153,6 +154,15 @@ counted AS (
     WHERE $acceptance IS NULL
 ),
 
+-- Without the tokens of a draft (SGLang's log may lack them), all of its K tokens at the rate of all.
+totals AS (
+    SELECT
+        coalesce(mean_acceptance_length - 1, acceptance_rate * k) AS accepted_per_draft, drafts, 'drafts of ' || counted.run AS words
+    FROM counted
+    INNER JOIN measured ON measured.run = counted.run
+    WHERE position IS NULL AND accepted_per_draft IS NOT NULL
+),
+
 rates AS (
     SELECT
         generate_subscripts(listed, 1) AS position, unnest(listed) AS rate, NULL AS drafts, len(listed) = 1 AS is_even,
@@ -166,7 +176,8 @@ rates AS (
     WHERE position IS NOT NULL
     UNION ALL
     SELECT 1, 0.7, 20, true, 'assumed', 'no run tells: give --acceptance, or --calibrate'
-    WHERE $acceptance IS NULL AND $tokens_per_step IS NULL AND (SELECT count(*) FROM counted) = 0
+    WHERE $acceptance IS NULL AND $tokens_per_step IS NULL AND (SELECT count(position) FROM counted) = 0
+        AND (SELECT count(*) FROM totals) = 0
 ),
 
 position_rows AS (
@@ -200,10 +211,9 @@ acceptance_rows AS (
     WHERE drafts > 0
     UNION ALL
     SELECT
-        'model', unnest(['accepted_per_draft', 'drafts']), unnest([mean_acceptance_length - 1, drafts]), 'measured',
-        'drafts of ' || run
-    FROM counted
-    WHERE position IS NULL AND (SELECT count(position) FROM counted) = 0
+        'model', unnest(['accepted_per_draft', 'drafts']), unnest([accepted_per_draft, drafts]), 'measured', words
+    FROM totals
+    WHERE (SELECT count(position) FROM counted) = 0
 ),
 
 given_rows AS (

@@ -68,7 +68,7 @@ figures AS (
             sum(n_drafted) / sum(n_requests), any_value(num_speculative_tokens), 1
         ) ELSE 0 END::DOUBLE AS n_drafted,
         CASE WHEN bool_or(is_verify) THEN coalesce(
-            any_value(num_speculative_tokens), greatest(1, round(sum(n_drafted) / sum(n_requests))), 1
+            nullif(any_value(num_speculative_tokens), 0), greatest(1, round(sum(n_drafted) / nullif(sum(n_requests), 0))), 1
         ) ELSE 0 END::INTEGER AS k,
         avg(step_ns) AS step_ns,
         1.96 * stddev_samp(step_ns) / sqrt(count(*)) AS step_error_ns,

@@ -9,7 +9,7 @@
 --   kind VARCHAR: prefill, decode, mixed, idle (no request) or unknown.
 --   n_ranks BIGINT: ranks that the means are over.
 --   n_reqs BIGINT: requests in it, the size of the batch; NULL where unknown.
---   n_streams INTEGER: requests that decode in it; 1 where unknown.
+--   n_streams INTEGER: requests that decode in it; 1 where unknown or none.
 --   is_verify BOOLEAN: true where the step checks draft tokens.
 --   n_decode_tokens INTEGER: tokens scheduled for decoding requests, drafts included; NULL where unknown.
 --   n_emitted_tokens INTEGER: tokens it emitted, where the trace tells; else NULL.
@@ -29,7 +29,7 @@ SELECT
     kind,
     count(*) AS n_ranks,
     max(coalesce(n_prefill_reqs, 0)::BIGINT + n_decode_reqs) AS n_reqs,
-    coalesce(max(n_decode_reqs), 1) AS n_streams,
+    coalesce(nullif(max(n_decode_reqs), 0), 1) AS n_streams,
     bool_or(is_verify) AS is_verify,
     max(n_decode_tokens) AS n_decode_tokens,
     max(n_emitted_tokens) AS n_emitted_tokens,

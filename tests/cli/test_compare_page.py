@@ -33,6 +33,11 @@ def again(con, run):
     add_run(con, run, [10_010, 10_110, 9_910, 10_060, 9_960] * 2)
 
 
+def untold(con, run):
+    """Drafts of which nothing tells how many are accepted."""
+    add_run(con, run, [10_000] * 10, None)
+
+
 def elsewhere(con, run):
     """Another machine."""
     add_run(con, run, [10_000] * 10, gpu="A100")
@@ -41,7 +46,7 @@ def elsewhere(con, run):
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory):
     path = tmp_path_factory.mktemp("compare") / "pair.duckdb"
-    return write_database(path, plain, drafted, again, elsewhere)
+    return write_database(path, plain, drafted, again, elsewhere, untold)
 
 
 def test_page(call, pair):
@@ -144,10 +149,29 @@ def test_gates(call, pair, other, expression, words, exit_code):
 
 
 def test_a_gate_that_is_none_is_wrong_usage(call, pair):
-    for expression in ("ms_per_token<3", "speed<=3%", "step_ms<=", ""):
+    for expression in ("ms_per_token<3", "speed<=3%", "step_ms<=", "step_ms<=.", ""):
         words = ("compare", "plain", "drafted", "--gate", expression)
         result = call(*words, database=pair, exit_code=2)
         assert "write METRIC<=LIMIT" in result.stderr
+
+
+@pytest.mark.parametrize("expression", ["step_ms<=-5", "ms_per_token<=-100%", "step_ms<=0"])
+def test_a_gate_that_nothing_can_hold_is_wrong_usage(call, pair, expression):
+    words = ("compare", "plain", "drafted", "--gate", expression)
+    assert "nothing is below 0" in call(*words, database=pair, exit_code=2).stderr
+
+
+def test_limits_of_gates_may_leave_out_a_zero():
+    assert gate.parse("step_ms<=.5").limit == 0.5
+    assert gate.parse("ms_per_token<=+2.%").limit == pytest.approx(1.02)
+
+
+def test_without_tokens_the_page_is_about_steps(call, pair):
+    page = call("compare", "plain", "untold", database=pair).stdout
+    assert "tokens/step" not in page
+    assert "ms/step" in page
+    words = ("compare", "plain", "untold", "--gate", "ms_per_token<=+3%")
+    assert "is not known; use step_ms" in call(*words, database=pair, exit_code=1).stderr
 
 
 def figures(low, high, name="ratio"):

@@ -91,6 +91,7 @@ def test_data_is_complete(call):
         (("baseline", "--calibrate", "stalled"), "it has drafts, and baseline too, or neither"),
         (("nothing",), "nothing: no such run in"),
         (("baseline", "--curve", "nothing"), "nothing: no such run in"),
+        (("baseline", "--curve", "eagle3"), "eagle3: no curve of all-reduces that applies"),
     ],
     ids=str,
 )

@@ -255,3 +255,20 @@ def test_unknown_and_missing_parameters_are_named(con):
         queries.run(con, "breakdown")
     with pytest.raises(QueryError, match="'breakdwn': no such report; there are: .*breakdown,"):
         queries.run(con, "breakdwn")
+
+
+def test_a_prefill_step_has_no_stream_that_decodes_and_no_endless_rate():
+    con = memory_database()
+    add(con, "run", "r")
+    step = {"kind": "prefill", "n_prefill_reqs": 1, "n_decode_reqs": 0, "dur_ns": 10, "busy_ns": 9}
+    add(con, "step", "r", rank=0, step=0, n_emitted_tokens=1, **step)
+    (row,) = dicts(con, "breakdown_headline", run="r", kind="prefill")
+    assert (row["tokens_per_step"], row["ns_per_token"]) == (1, 10)
+
+
+def test_steps_without_time_have_no_rate():
+    con = memory_database()
+    add(con, "run", "r")
+    add(con, "step", "r", rank=0, step=0, kind="decode", n_decode_reqs=1, dur_ns=0, busy_ns=0)
+    (row,) = dicts(con, "breakdown_headline", run="r")
+    assert (row["ns_per_token"], row["tokens_per_s"]) == (None, None)

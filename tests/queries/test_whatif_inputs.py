@@ -189,3 +189,17 @@ def test_drafts_that_not_every_step_has():
     assert found["model", "accepted_per_draft"]["value"] == pytest.approx(1.2)
     assert found["speculative", "draft_idle_ns"]["value"] == us(150)
     assert found["model", "draft_step_ns"]["source"] == "on the host, in idle time: drafting of r"
+
+
+def test_a_log_of_nothing_but_the_rate_takes_it_for_all_tokens_of_a_draft():
+    con = drafting([("gemm", 3, 10)])
+    add(con, "spec_sample", "r", n_drafted=8, n_accepted=4, acceptance_rate=0.5)
+    found = inputs(con, run="r")
+    assert found["model", "accepted_per_draft"]["value"] == pytest.approx(0.5 * 3)
+    assert ("acceptance", 1) not in found
+
+
+def test_a_draft_of_no_tokens_by_its_options_is_as_long_as_it_was():
+    con = drafting([("gemm", 3, 10)])
+    con.execute("UPDATE run SET num_speculative_tokens = 0")
+    assert inputs(con, run="r")["speculative", "k"]["value"] == 3

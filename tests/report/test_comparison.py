@@ -52,6 +52,15 @@ def test_runs_of_other_models_are_not_compared(db):
     assert not [c for s in document.sections for c in s.charts if c.title == "Why they differ"]
 
 
+def test_a_run_is_not_compared_with_itself(db, tmp_path):
+    words = ["report", "baseline", "baseline", "-o", str(tmp_path / "pair.md"), "--db", str(db)]
+    result = CliRunner().invoke(main, words)
+    assert (result.exit_code, result.output) == (
+        1,
+        "baseline: it is named twice; name another run to compare it with\n",
+    )
+
+
 def test_the_command_writes_it(db, tmp_path):
     target = tmp_path / "pair.html"
     words = ["report", "baseline", "drafting", "-o", str(target), "--db", str(db)]

@@ -47,6 +47,12 @@ def prefill(con, run):
     add(con, "step", run, rank=0, step=0, kind="prefill", **times)
 
 
+def instant(con, run):
+    """Steps that take no time at all."""
+    add_run(con, run, [100] * 8)
+    con.execute("UPDATE step SET dur_ns = 0, busy_ns = 0, idle_ns = 0 WHERE run = ?", [run])
+
+
 def empty(con, run):
     """A run without any step."""
     add(con, "run", run)
@@ -55,7 +61,7 @@ def empty(con, run):
 @pytest.fixture(scope="module")
 def database(tmp_path_factory):
     path = tmp_path_factory.mktemp("db") / "runs.duckdb"
-    write_database(path, baseline, plain, drafted, elsewhere, prefill, empty, unphased)
+    write_database(path, baseline, plain, drafted, elsewhere, prefill, empty, unphased, instant)
     with tracekit.open(path).batch() as opened:
         yield opened
 
@@ -86,7 +92,7 @@ def test_of_a_run_without_drafts_it_says_what_is_assumed(database):
     assert "acceptance" in section.words[1]
 
 
-@pytest.mark.parametrize("run", ["prefill", "empty", "unphased"])
+@pytest.mark.parametrize("run", ["prefill", "empty", "unphased", "instant"])
 def test_without_a_pass_to_start_from_there_is_none(database, run):
     document = report.make(database, run)
     assert predicted(document) == []

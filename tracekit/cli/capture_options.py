@@ -55,7 +55,7 @@ def _numbers(ctx: click.Context, parameter: click.Parameter, value: str) -> tupl
 def finite(ctx: click.Context, parameter: click.Parameter, value: float) -> float:
     """A range lets nan and inf through."""
     if not math.isfinite(value):
-        raise click.BadParameter(f"{value}: write a number of seconds")
+        raise click.BadParameter(f"{value}: write a finite number")
     return value
 
 

@@ -31,7 +31,7 @@ class _GateType(click.ParamType[Gate]):
 @click.argument("base")
 @click.argument("other")
 @options.kind()
-@click.option("--batch", type=int, metavar="N", help="Only steps of N requests.")
+@click.option("--batch", type=click.IntRange(1), metavar="N", help="Only steps of N requests.")
 @options.dp()
 @click.option(
     "--gate",

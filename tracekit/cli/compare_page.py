@@ -85,19 +85,11 @@ def _side(runs: object, word: str) -> str:
 
 
 def _figures(main: SimpleNamespace, sides: tuple[str, str], width: int) -> list[str]:
-    each = "" if main.batch == 1 else " each"
-    token_rows = [
-        ("tokens/step", _tokens(main, "base"), _tokens(main, "other"), "", ""),
-        ("ms/token", units.ms(main.base_ns_per_token), units.ms(main.other_ns_per_token))
-        + _ratio(main, "ratio"),
-        (f"tok/s{each}", _rate(main.base_tokens_per_s), _rate(main.other_tokens_per_s))
-        + _ratio(main, "speedup"),
-    ]
     rows = [
         ("steps", f"{main.base_steps:,}", f"{main.other_steps:,}", "", ""),
         ("step, median ms", units.ms(main.base_step_p50_ns), units.ms(main.other_step_p50_ns))
         + _ratio(main, "step_ratio"),
-        *(token_rows if main.basis == "token" else []),
+        *(_token_rows(main) if main.basis == "token" else []),
     ]
     columns = [
         table.label(_load(main)),
@@ -107,6 +99,17 @@ def _figures(main: SimpleNamespace, sides: tuple[str, str], width: int) -> list[
     ]
     heading, *lines = table.lines(columns, rows, width)
     return [output.strong(heading), *lines]
+
+
+def _token_rows(main: SimpleNamespace) -> list[tuple[str, ...]]:
+    each = "" if main.batch == 1 else " each"
+    return [
+        ("tokens/step", _tokens(main, "base"), _tokens(main, "other"), "", ""),
+        ("ms/token", units.ms(main.base_ns_per_token), units.ms(main.other_ns_per_token))
+        + _ratio(main, "ratio"),
+        (f"tok/s{each}", _rate(main.base_tokens_per_s), _rate(main.other_tokens_per_s))
+        + _ratio(main, "speedup"),
+    ]
 
 
 def _load(main: SimpleNamespace) -> str:

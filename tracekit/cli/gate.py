@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from tracekit.errors import QueryError
 
-_FORM = re.compile(r"\s*(\w+)\s*(<=|>=)\s*([+-]?\d+(?:\.\d+)?)\s*(%?)\s*")
+_FORM = re.compile(r"\s*(\w+)\s*(<=|>=)\s*([+-]?(?:\d+\.?\d*|\.\d+))\s*(%?)\s*")
 
 _PER_UNIT = {"ms_per_token": 1e6, "step_ms": 1e6, "tokens_per_s": 1.0}
 """Metrics, and how much of the report's unit makes one of theirs."""
@@ -69,6 +69,8 @@ def parse(text: str) -> Gate:
         )
     metric, operator, number, percent = found.groups()
     limit = 1 + float(number) / 100 if percent else float(number)
+    if limit <= 0:
+        raise ValueError(f"{text!r}: nothing is below 0; write a change such as -5%, or a number")
     return Gate(text.strip(), metric, operator == "<=", limit, bool(percent))
 
 

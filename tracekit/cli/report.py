@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from tracekit.cli import options, output
+from tracekit.cli.table import visible
 from tracekit.errors import QueryError, StoreError
 
 FORMS = {".html": "html", ".htm": "html", ".md": "markdown"}
@@ -43,10 +44,16 @@ def command(run: str | None, other: str | None, target: Path, db: str | None) ->
         if other is None:
             document = report.make(database, name)
         else:
-            document = report.compare(database, name, database.run_name(other))
+            document = report.compare(database, *_two(name, database.run_name(other)))
     write = report.html if FORMS[target.suffix.lower()] == "html" else report.markdown
     _write(target, write(document))
     output.note(f"{document.run} -> {target}")
+
+
+def _two(run: str, other: str) -> tuple[str, str]:
+    if run == other:
+        raise QueryError(f"{visible(run)}: it is named twice; name another run to compare it with")
+    return run, other
 
 
 def _check_extra() -> None:

@@ -94,7 +94,7 @@ def bars(
 ) -> Chart:
     """Horizontal bars on one axis."""
     ends = [part.end for row in rows for part in row.parts]
-    ticks = _ticks(0.0, max(ends + [row.interval[1] for row in rows if row.interval]))
+    ticks = _ticks(0.0, max([0.0, *ends, *(row.interval[1] for row in rows if row.interval)]))
     bottom = TOP + ROW * len(rows)
     notes = max(len(row.note) for row in rows) * LETTER
     scale = (WIDTH - LABELS - max(notes + 8, MARGIN)) / ticks[-1]
