@@ -34,9 +34,7 @@ def view(db, monkeypatch):
         page = AppTest.from_file(APP / "main.py", default_timeout=30)
         for choice, value in address.items():
             page.query_params[choice] = str(value)
-        page.run()
-        if name != "overview":
-            page.switch_page(f"views/{name}.py").run()
+        page.switch_page(f"views/{name}.py").run()
         assert not page.exception, page.exception
         return page
 

@@ -3,10 +3,12 @@
 import hashlib
 from dataclasses import replace
 
+import duckdb
 import pytest
 from database import write_database
 from samples import baseline
 
+from tracekit import guard
 from tracekit.errors import QueryError, StoreError
 from tracekit.sandbox import Limits, run
 
@@ -16,6 +18,12 @@ QUICK = Limits(seconds=2, rows=1000, memory_mb=300, process_mb=1000)
 @pytest.fixture(scope="module")
 def db(tmp_path_factory):
     return write_database(tmp_path_factory.mktemp("db") / "runs.duckdb", baseline)
+
+
+@pytest.fixture(scope="module")
+def con():
+    with duckdb.connect(":memory:") as con:
+        yield con
 
 
 @pytest.fixture
@@ -45,7 +53,6 @@ def test_rows_with_their_types(db):
     assert not found.is_cut
 
 
-@pytest.mark.usefixtures("unchanged")
 @pytest.mark.parametrize(
     "query",
     [
@@ -75,8 +82,20 @@ def test_rows_with_their_types(db):
         "VACUUM",
     ],
 )
+def test_only_a_select_passes(con, query):
+    with pytest.raises(QueryError, match="where only a SELECT is run|a PIVOT"):
+        guard.check(con, query)
+
+
+@pytest.mark.usefixtures("unchanged")
+@pytest.mark.parametrize("query", ["COPY run TO 'x.csv'", "ATTACH 'x.duckdb'", "DELETE FROM run"])
 def test_only_a_select_is_run(db, query):
-    assert "where only a SELECT is run" in refused(db, query) or "PIVOT" in query
+    assert "where only a SELECT is run" in refused(db, query)
+
+
+def test_there_is_no_folder_to_spill_to(db):
+    found = run(db, "SELECT value FROM duckdb_settings() WHERE name = 'allowed_directories'")
+    assert found.rows == [["[]"]]
 
 
 @pytest.mark.usefixtures("unchanged")
