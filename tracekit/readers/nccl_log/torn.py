@@ -5,7 +5,9 @@ unbuffered stdout), and where something else is written in the midst of them.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from tracekit.readers.nccl_log.facts import Row
 from tracekit.readers.nccl_log.formats import form_of
@@ -126,8 +128,6 @@ class Mender:
     def tail(self, at_byte: int, piece: Piece) -> tuple[Header, str] | None:
         """The message that a piece without header completes; None where not exactly one does."""
         fitting = self._fitting(at_byte, piece.text) if piece.is_ended else []
-        if len(fitting) > 1:
-            fitting = [one for one in fitting if one.length % PIECE_BYTES == 0]
         if len(fitting) == 1:
             (one,) = fitting
             del self._open[one.header.process]
@@ -162,10 +162,17 @@ class Mender:
         self.heads.append(row | {"beginning": beginning})
 
     def _fitting(self, at_byte: int, text: str) -> list[_Open]:
+        """Heads that a tail completes, two at most: best those cut where pieces are."""
         if not (self._open and (_TAIL.search(text) or _BARE_TAIL.fullmatch(text.strip()))):
             return []
-        near = (one for one in self._open.values() if _is_near(one.header.at_byte, at_byte))
-        return [one for one in near if form_of(one.text + text)]
+        near = [one for one in self._open.values() if _is_near(one.header.at_byte, at_byte)]
+        pieces = [one for one in near if one.length % PIECE_BYTES == 0]
+        others = [one for one in near if one.length % PIECE_BYTES]
+        return _two(pieces, text) or _two(others, text)
+
+
+def _two(heads: Sequence[_Open], text: str) -> list[_Open]:
+    return list(islice((one for one in heads if form_of(one.text + text)), 2))
 
 
 def _is_near(head_at: int, at_byte: int) -> bool:
