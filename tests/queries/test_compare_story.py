@@ -1,4 +1,4 @@
-"""The story's pair of runs: what the comparison says of it is what the generator's truth says."""
+"""The story's pair of runs: the comparison says what the generator's truth says; docs/whatif.md."""
 
 import csv
 
@@ -6,6 +6,7 @@ import pytest
 from generated import generate
 
 import tracekit
+from tracekit.whatif import predict
 
 RUNS = ("story_baseline", "story_eagle3")
 TARGET = ("forward", "verify")
@@ -109,3 +110,42 @@ def test_kernels_of_drafting_are_new_and_marlin_is_slower(story):
 def test_the_runs_differ_in_speculation_alone(story):
     differing = [row.fact for row in report(story, "compare_context") if row.verdict == "differs"]
     assert differing == ["speculative decoding"]
+
+
+RATES = "0.867,0.667,0.467"
+SUM = {"verify_ns": 12e6, "draft_ns": 1e6, "tokens_per_step": 3.0}
+
+
+def of_three(story, calibrate=None, **given):
+    """The prediction for K = 3 and one stream, from the story's run without drafts."""
+    rows = predict(story[1], RUNS[0], calibrate, ks="3", concurrencies="1", **given).rows.records()
+    return rows[-1]
+
+
+def test_the_models_own_answer_is_below_the_plain_sum(story):
+    """Four tokens touch 31 experts, not 8."""
+    own, plain = of_three(story, acceptance=RATES), of_three(story, **SUM)
+    assert own.tokens_per_step == pytest.approx(3.0, abs=0.01)
+    assert own.verify_ns > 1.3 * plain.verify_ns
+    assert 1 < own.speedup_low < own.speedup < 0.8 * plain.speedup
+
+
+def test_a_draft_on_one_gpu_saves_its_all_reduces_alone(story):
+    one, all_ = (of_three(story, acceptance=RATES, draft_tp=n) for n in (1, 8))
+    rows = predict(story[1], RUNS[0], None, acceptance=RATES, draft_tp=8).inputs.records()
+    (call,) = [row.value for row in rows if row.input == "draft_all_reduce_ns"]
+    assert all_.draft_ns - one.draft_ns == pytest.approx(3 * 2 * call)
+    assert all_.verify_ns == one.verify_ns
+    assert 0 < one.speedup - all_.speedup < 0.1
+
+
+@pytest.mark.parametrize(
+    ("calibrate", "given"), [(None, {"acceptance": RATES}), (RUNS[1], {}), (None, SUM)]
+)
+def test_one_all_reduce_for_each_drafted_token_is_little_and_one_for_each_of_the_pass_is_all(
+    story, calibrate, given
+):
+    plain = of_three(story, calibrate, **given)
+    few, many = (of_three(story, calibrate, **given, all_reduces_per_draft=n) for n in (1, 127))
+    assert few.speedup == pytest.approx(plain.speedup, rel=0.05)
+    assert many.speedup < 0.6 * plain.speedup
