@@ -43,10 +43,19 @@ def is_database(target: Path) -> bool:
         raise StoreError(f"{target}: not a regular file; choose another with --db")
     if status.st_size == 0:
         return False
-    with target.open("rb") as file:
-        if file.read(12)[8:] != b"DUCK":
-            raise StoreError(f"{target}: not a DuckDB database; choose another file with --db")
+    if _head(target)[8:] != b"DUCK":
+        raise StoreError(f"{target}: not a DuckDB database; choose another file with --db")
     return True
+
+
+def _head(target: Path) -> bytes:
+    try:
+        with target.open("rb") as file:
+            return file.read(12)
+    except OSError as error:
+        raise StoreError(
+            f"{target}: cannot be read ({error.strerror}); choose another with --db"
+        ) from error
 
 
 def attach(path: Path, place: str, settings: Settings | None = None) -> duckdb.DuckDBPyConnection:

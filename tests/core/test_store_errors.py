@@ -192,3 +192,14 @@ def test_writer_elsewhere_is_named_to_a_reader(db):
     ingest(db, "baseline")
     with holding(db), pytest.raises(StoreError, match="open for writing elsewhere; close it"):
         store.open_readonly(db)
+
+
+def test_database_that_must_not_be_read_is_one_line(db, monkeypatch):
+    ingest(db, "baseline")
+
+    def refuse(path, *_):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "open", refuse)  # rights would not stop root
+    with pytest.raises(StoreError, match="cannot be read .Permission denied.; choose another"):
+        store.open_readonly(db)
