@@ -1,0 +1,50 @@
+"""How a table shows a report's columns."""
+
+import pandas as pd
+import pytest
+
+from tracekit import queries
+from tracekit.app import columns
+from tracekit.app.parts import escaped
+
+BREAKDOWN = queries.load("breakdown")
+
+
+@pytest.mark.parametrize(
+    ("times", "title", "shown"),
+    [
+        ([2_000, 1_500, 1_000_000], "busy, us", [2.0, 1.5, 1000.0]),
+        ([2_000_000, 1_500_000, 3], "busy, ms", [2.0, 1.5, 0.000003]),
+        ([3_000_000_000], "busy, s", [3.0]),
+        ([0, 0], "busy, us", [0.0, 0.0]),
+    ],
+)
+def test_times_are_in_the_unit_that_most_of_them_fill(times, title, shown):
+    frame = pd.DataFrame({"busy_ns": pd.array(times, dtype="Int64")})
+    made, config = columns.readable(frame, BREAKDOWN, ("busy_ns",))
+    assert made["busy_ns"].tolist() == pytest.approx(shown)
+    assert config["busy_ns"]["label"] == title
+
+
+def test_shares_are_per_cent_and_explained_in_the_words_of_the_header():
+    frame = pd.DataFrame({"share_of_step": [0.5]})
+    _, config = columns.readable(frame, BREAKDOWN, ("share_of_step",))
+    assert config["share_of_step"]["type_config"]["format"] == "percent"
+    (meaning,) = (c.meaning for c in BREAKDOWN.columns if c.name == "share_of_step")
+    assert config["share_of_step"]["help"] == meaning
+
+
+def test_a_column_with_nothing_in_it_is_left_out():
+    frame = pd.DataFrame({"phase": ["draft", None], "name": [None, None]})
+    made, _ = columns.readable(frame, BREAKDOWN, ("phase", "name"))
+    assert list(made) == ["phase"]
+
+
+def test_an_empty_report_has_its_columns_left_out_too():
+    frame = pd.DataFrame({"phase": [], "busy_ns": []})
+    assert columns.readable(frame, BREAKDOWN, ("phase", "busy_ns"))[0].empty
+
+
+def test_escaped_text_has_no_sign_that_means_something():
+    assert escaped("a_b *c* <d>") == r"a\_b \*c\* \<d\>"
+    assert escaped("a\nb\x1b[2J") == r"a\\nb\\x1b\[2J"
