@@ -45,15 +45,15 @@ TOLD: dict[tuple[str, str], Told] = {
     ("speculative", "covered"): ("steps with a draft", lambda share: f"{units.percent(share)} %"),
     ("model", "verify_ns"): ("verify", _ms),
     ("model", "experts"): ("experts", _number),
-    ("model", "active_experts"): ("of them active", _number),
+    ("model", "active_experts"): ("active experts", _number),
     ("model", "draft_step_ns"): ("draft, once a step", _ms),
     ("model", "draft_token_ns"): ("draft, a token", _ms),
     ("model", "draft_fraction"): ("draft, a token", lambda value: f"{_number(value)} passes"),
-    ("model", "draft_all_reduces"): ("its all-reduces", _number),
-    ("model", "draft_all_reduce_ns"): ("one of them", units.duration),
+    ("model", "draft_all_reduces"): ("draft all-reduces", _number),
+    ("model", "draft_all_reduce_ns"): ("one all-reduce", units.duration),
     ("model", "tokens_per_step"): ("tokens a step", _number),
     ("model", "accepted_per_draft"): ("accepted of a draft", _number),
-    ("model", "acceptance_beyond"): ("further positions", _number),
+    ("model", "acceptance_beyond"): ("acceptance beyond", _number),
 }
 """Inputs on the page in order: how each is called and written."""
 
