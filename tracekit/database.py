@@ -273,7 +273,7 @@ def _no_run(name: Value, runs: list[str], db: Path) -> str:
     if name is None:
         return f"{db}: {len(runs)} runs in it; name one of: {_some(runs)}"
     close = get_close_matches(str(name), runs, n=len(runs), cutoff=0.0)
-    return f"{name}: no such run in {db}; there are: {_some(close)}"
+    return f"{name or repr(name)}: no such run in {db}; there are: {_some(close)}"
 
 
 def _some(names: list[str]) -> str:

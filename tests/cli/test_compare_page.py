@@ -257,3 +257,9 @@ def told(**row):
 )
 def test_a_bar_names_its_cause(row, causes):
     assert told(**row) == causes
+
+
+@pytest.mark.parametrize("empty", ["", ","])
+def test_a_name_of_nothing_is_named_as_such(call, pair, empty):
+    result = call("compare", "plain", empty, database=pair, exit_code=1)
+    assert result.stderr.startswith("'': no such run in ")
