@@ -95,7 +95,7 @@ st.caption(
     f"Reads this database and nothing else, for at most {limits.seconds:g} s; "
     f"the first {limits.rows:,} rows are shown."
 )
-left, right = st.columns([3, 2])
+left, right = st.columns(2)
 with left:
     show_query()
 with right:
