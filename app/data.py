@@ -13,7 +13,7 @@ from tracekit.database import Database, default_database
 from tracekit.errors import StoreError
 from tracekit.queries.header import Query, Value
 from tracekit.report import comparison, summary
-from tracekit.report.document import Figure, Finding
+from tracekit.report.document import TOPICS, Figure, Finding, Topic
 from tracekit.report.measured import Measured
 
 Identity = tuple[str, int, int, int]
@@ -23,6 +23,9 @@ Params = tuple[tuple[str, Value], ...]
 
 REMEMBERED = 256
 """Answers kept at a time, over all sessions."""
+
+LATE: tuple[Topic, ...] = ("gemm", "unknown")
+"""Topics whose findings read every kernel."""
 
 EXACT = {
     pa.int64(): pd.Int64Dtype(),
@@ -67,8 +70,16 @@ def rows(name: str, /, **params: Value) -> list[SimpleNamespace]:
 
 
 def summarized(run: str) -> tuple[tuple[Figure, ...], tuple[Finding, ...]]:
-    """Key figures and findings of a run, in the words of `tracekit report`."""
+    """Key figures and findings of a run, in the words of `tracekit report`.
+
+    What takes long to find is left to `found_late`.
+    """
     return _summarized(_identity(), run)
+
+
+def found_late(run: str) -> tuple[Finding, ...]:
+    """Findings that read every kernel: on 8 ranks of a million activities, seconds."""
+    return _found_late(_identity(), run)
 
 
 def compared(base: str, other: str) -> tuple[Finding, ...]:
@@ -112,7 +123,16 @@ def _summarized(identity: Identity, run: str) -> tuple[tuple[Figure, ...], tuple
     with Database(Path(identity[0])).batch() as database:
         measured = Measured(database)
         (facts,) = measured.ask("run_list", run=run)
-        return summary.key_figures(measured, facts), summary.findings(measured, facts)
+        quick = [topic for topic in TOPICS if topic not in LATE]
+        return summary.key_figures(measured, facts), summary.findings(measured, facts, quick)
+
+
+@st.cache_data(max_entries=REMEMBERED, show_spinner=False)
+def _found_late(identity: Identity, run: str) -> tuple[Finding, ...]:
+    with Database(Path(identity[0])).batch() as database:
+        measured = Measured(database)
+        (facts,) = measured.ask("run_list", run=run)
+        return summary.findings(measured, facts, LATE)
 
 
 @st.cache_data(max_entries=REMEMBERED, show_spinner=False)

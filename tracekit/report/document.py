@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Literal
+from typing import Literal, get_args
 
 from tracekit import units
 from tracekit.queries.header import Query
@@ -43,6 +43,8 @@ class Figure:
 
 Topic = Literal["all_reduce", "ranks", "gemm", "host", "drafts", "unknown", "runs"]
 """What a finding is about; `runs`: two of them, side by side."""
+
+TOPICS: tuple[Topic, ...] = get_args(Topic)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """What a reader should know first: key figures, and findings with the rows that prove them."""
 
+from collections.abc import Callable, Collection
 from types import SimpleNamespace
 
 from tracekit import units
@@ -7,7 +8,7 @@ from tracekit.cli import page
 from tracekit.cli.headline import is_plain, profiling
 from tracekit.cli.waiting import MOST
 from tracekit.report import tables
-from tracekit.report.document import Figure, Finding, table
+from tracekit.report.document import TOPICS, Figure, Finding, Topic, table
 from tracekit.report.measured import Measured
 
 LATE = 0.05
@@ -23,6 +24,10 @@ WIDE = 10_000
 """Columns of a page whose sentences are to stay whole."""
 
 
+Teller = Callable[[Measured, SimpleNamespace, SimpleNamespace], list[Finding]]
+"""What is found of one topic, given the row of `breakdown_headline` and that of `run_list`."""
+
+
 def key_figures(measured: Measured, run: SimpleNamespace) -> tuple[Figure, ...]:
     """The figures of the headline; none where the run has no step with device work."""
     return tuple(
@@ -32,13 +37,23 @@ def key_figures(measured: Measured, run: SimpleNamespace) -> tuple[Figure, ...]:
     )
 
 
-def findings(measured: Measured, run: SimpleNamespace) -> tuple[Finding, ...]:
-    """Findings, what takes most time first."""
-    tell = (_all_reduce, _straggler, _gemm, _host, _drafts, _unknown)
+def findings(
+    measured: Measured, run: SimpleNamespace, topics: Collection[Topic] = TOPICS
+) -> tuple[Finding, ...]:
+    """Findings about the topics, what takes most time first."""
+    tellers: dict[Topic, Teller] = {
+        "all_reduce": _all_reduce,
+        "ranks": _straggler,
+        "gemm": _gemm,
+        "host": _host,
+        "drafts": _drafts,
+        "unknown": _unknown,
+    }
     return tuple(
         finding
         for row in measured.ask("breakdown_headline", run=run.run)
-        for teller in tell
+        for topic, teller in tellers.items()
+        if topic in topics
         for finding in teller(measured, row, run)
     )
 
