@@ -116,6 +116,7 @@ drafting AS (
         coalesce(max(covered) FILTER (WHERE k > 0), 1) AS covered,
         coalesce(max(k), 0) AS drafted,
         coalesce(max(draft_ns), 0) = 0 AS is_on_host,
+        coalesce(max(draft_idle_ns) FILTER (WHERE k > 0), 0) AS drafting_idle_ns,
         CASE
             WHEN count(*) = 2
                 THEN greatest(0, max(idle_ns) FILTER (WHERE k > 0) - max(idle_ns) FILTER (WHERE k = 0))
@@ -266,12 +267,12 @@ costs AS (
             draft_token_ns + draft_fraction * coalesce(work_ns, given_baseline_ns) + draft_calls_ns
         )) AS draft_ns,
         coalesce(anchors.draft_ns, 0) AS measured_draft_ns,
-        -- A time that was given is of all drafting, the host's too.
-        if(drafted = 0 OR points.subject = 'baseline', 0, added_idle_ns * (CASE
-            WHEN points.k > 0 AND is_drafting_given THEN 0
-            WHEN points.k > 0 AND is_on_host THEN 1
-            ELSE points.k / drafted
-        END - 1)) AS more_idle_ns,
+        -- A time that was given is of all drafting, the host's too; what it takes longer to verify stays.
+        CASE
+            WHEN drafted = 0 OR points.subject = 'baseline' THEN 0
+            WHEN points.k > 0 AND is_drafting_given THEN -least(drafting_idle_ns, added_idle_ns)
+            ELSE added_idle_ns * (if(points.k > 0 AND is_on_host, 1, points.k / drafted) - 1)
+        END AS more_idle_ns,
         if(points.k > 0 AND is_drafting_given, 0, more_idle_ns) AS modelled_idle_ns,
         coalesce(sample_ns, 0) AS sample_ns,
         coalesce(other_ns, 0) AS other_ns,
