@@ -7,6 +7,7 @@ import pytest
 from mutations import mutated
 
 from tracekit.errors import TracekitError
+from tracekit.readers import lanes
 from tracekit.rules import builtin_document
 
 BASE = 1_719_853_884_000_000_000
@@ -108,6 +109,11 @@ def test_every_lane_reads_the_same(read, content):
     staged = read(content)
     assert told(staged) == rows_of(AT_NS)
     assert unmatched(staged) == 0
+
+
+def test_collectives_behind_the_head_of_the_file_are_read(read, monkeypatch):
+    monkeypatch.setattr(lanes, "_SALVAGE_BYTES", trace().index("Collective name"))
+    assert told(read(trace())) == rows_of(AT_NS)
 
 
 def test_times_too_large_for_double_are_exact(read):

@@ -1,5 +1,5 @@
 -- Events of a source into `event`: those kept, and of the others why they are skipped.
--- {ns} makes nanoseconds of the source's microseconds.
+-- {ns} makes nanoseconds of the source's microseconds, {collective} is what to keep of a collective.
 INSERT INTO event BY NAME
 WITH
 timed AS (
@@ -72,6 +72,6 @@ SELECT
     CASE
         WHEN args."Collective name" IS NOT NULL
             OR args."Input Dims" IS NOT NULL AND regexp_matches(name, $collective_op)
-            THEN to_json(args)
+            THEN {collective}
     END AS collective
 FROM judged

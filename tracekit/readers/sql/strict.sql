@@ -1,4 +1,5 @@
 -- Slices in which all is as it should be: any other type fails the whole query.
+-- Of the members that tell of collectives all, or two that show whether there are any.
 -- Times are DECIMAL(38, 3), exact for every form of ts, or DOUBLE where a macro of event.sql says it is.
 SELECT *
 FROM read_json(
@@ -26,16 +27,7 @@ FROM read_json(
             "graph id" BIGINT,
             "graph node id" BIGINT,
             "Collective name" VARCHAR,
-            dtype VARCHAR,
-            "In msg nelems" DECIMAL(22, 3),     -- as BIGINT a part of an element is rounded silently
-            "Out msg nelems" DECIMAL(22, 3),
-            "Group size" BIGINT,
-            "Process Group Name" VARCHAR,
-            "Process Group Description" VARCHAR,
-            "Process Group Ranks" VARCHAR,
-            Seq BIGINT,
-            "Input Dims" VARCHAR,
-            "Input type" VARCHAR
+            "Input Dims" VARCHAR{of_collectives}
         )'
     }
 )
