@@ -17,21 +17,22 @@ DRAFT_NOISE = 0.08  # of each weight's deviation: some of the drafted tokens are
 def make_models(folder: Path) -> tuple[Path, Path]:
     """Makes a Llama with random weights and a noisy copy of it, which drafts for it."""
     torch.manual_seed(0)
-    model = LlamaForCausalLM(_config()).to(torch.bfloat16)
+    model = LlamaForCausalLM(config()).to(torch.bfloat16)
     tokenizer = _byte_level_tokenizer(model.config.vocab_size)
     target, draft = folder / "tiny-llama", folder / "tiny-llama-draft"
     for path in (target, draft):
         model.save_pretrained(path)
         tokenizer.save_pretrained(path)
-        _add_noise(model)
+        add_noise(model)
     return target, draft
 
 
-def _config() -> LlamaConfig:
+def config(hidden_size: int = 256) -> LlamaConfig:
+    """The target's shape; the wider, the longer a pass takes."""
     return LlamaConfig(
         vocab_size=2048,
-        hidden_size=256,
-        intermediate_size=512,
+        hidden_size=hidden_size,
+        intermediate_size=2 * hidden_size,
         num_hidden_layers=N_LAYERS,
         num_attention_heads=8,
         num_key_value_heads=4,
@@ -55,7 +56,8 @@ def _byte_level_tokenizer(vocab_size: int) -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=bpe, bos_token="<s>", eos_token="</s>")
 
 
-def _add_noise(model: LlamaForCausalLM) -> None:
+def add_noise(model: LlamaForCausalLM, noise: float = DRAFT_NOISE) -> None:
+    """Change every weight by as much, of its deviation: the more, the fewer drafts are accepted."""
     with torch.no_grad():
         for weight in model.parameters():
-            weight.add_(DRAFT_NOISE * weight.std() * torch.randn_like(weight))
+            weight.add_(noise * weight.std() * torch.randn_like(weight))

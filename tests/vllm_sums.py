@@ -14,9 +14,25 @@ def counted(folder, name, labels=""):
     return round(after - before)
 
 
+def counted_in(folder, window):
+    """Gives by its name the difference of a counter in a window of a capture."""
+
+    def difference(name):
+        paths = (folder / "metrics" / f"{window}_{moment}.prom" for moment in ("before", "after"))
+        before, after = (_value(path, name, "") for path in paths)
+        return round(after - before)
+
+    return difference
+
+
 def _sample(folder, moment, name, labels):
     of_capture = folder / "metrics" / f"profiled_{moment}.prom"
-    path = of_capture if of_capture.exists() else folder / "metrics" / f"{moment}.prom"
+    return _value(
+        of_capture if of_capture.exists() else folder / "metrics" / f"{moment}.prom", name, labels
+    )
+
+
+def _value(path, name, labels):
     text = path.read_text()
     pattern = rf"^{re.escape(name)}(?:{{[^}}]*{re.escape(labels)}[^}}]*}})? (\S+)$"
     return sum(float(value) for value in re.findall(pattern, text, re.M))

@@ -1,6 +1,7 @@
 """How a real vLLM server is started on this machine's CPU."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import readme
@@ -23,16 +24,38 @@ def vllm_python():
     return Path(python)
 
 
-def small(command, models, options=(), behind=(), tensor_parallel=1):
+def small(command, models, options=(), behind=(), tensor_parallel=1, target="tiny-llama"):
     """Words of a command of the README, and the port of the server that it starts.
 
     In place of a big model on eight GPUs it gets a tiny one and what makes a server small.
     """
     port = free_port()
-    models = {"MODEL": models / "tiny-llama", "DRAFT": models / "tiny-eagle3"}
+    models = {"MODEL": models / target, "DRAFT": models / "tiny-eagle3"}
     behind = ("--host", "127.0.0.1", "--port", port, *TINY, "--no-enable-prefix-caching", *behind)
     places = {"tp 8": f"tp {tensor_parallel}"}
     return readme.words(command, options, behind, **models, **places), port
+
+
+ENGINE = ("VLLM::EngineCore", "VLLM::Worker")
+"""Titles of the processes that compute."""
+
+
+def pin(pid, engine_core, other_core):
+    """Keeps a process and those it started on a core each: what computes on the first."""
+    for process in _family(pid):
+        with suppress(OSError):  # it has ended
+            title = Path(f"/proc/{process}/cmdline").read_text()
+            core = engine_core if title.startswith(ENGINE) else other_core
+            for thread in Path(f"/proc/{process}/task").iterdir():
+                os.sched_setaffinity(int(thread.name), {core})
+
+
+def _family(pid):
+    yield pid
+    with suppress(OSError):
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            for child in (thread / "children").read_text().split():
+                yield from _family(int(child))
 
 
 def environment(tensor_parallel=1):

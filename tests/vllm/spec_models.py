@@ -5,11 +5,18 @@ sample_traces/ on PYTHONPATH. A test imports it for `speculative`; nothing here 
 """
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
 N_DRAFT_TOKENS = 3
 METHODS = ("ngram", "draft_model", "eagle", "eagle3", "medusa")
+NOISE = {"same": 0.0, "noisy": 0.045}
+"""Copies of the wide target that draft for it, by how far each weight is off; `random` is none."""
+
+WIDTH = 512
+"""Of a target whose steps are longer than the server's front end takes for a token."""
+
 _FOLDERS = {
     "draft_model": "tiny-llama-draft",
     "eagle": "tiny-eagle",
@@ -33,6 +40,17 @@ def speculative(method: str, folder: Path) -> dict[str, object] | None:
     return config | {"model": str(folder / _FOLDERS[method])}
 
 
+def wide_target(folder: Path) -> Path:
+    """The model that copies of it draft for."""
+    return folder / "wide-llama-same"
+
+
+def copy_drafts(name: str, folder: Path) -> dict[str, object]:
+    """Value of --speculative-config for a copy of the wide target, or for `random`."""
+    config = {"method": "draft_model", "num_speculative_tokens": N_DRAFT_TOKENS}
+    return config | {"model": str(folder / f"wide-llama-{name}")}
+
+
 def make_models(folder: Path) -> None:
     """Makes the target and a drafter for each method, with random weights."""
     from tiny_models import make_models as make_target_and_draft
@@ -41,6 +59,7 @@ def make_models(folder: Path) -> None:
     config = json.loads((target(folder) / "config.json").read_text())
     for method, (architecture, weights) in _heads(config).items():
         _save(folder / _FOLDERS[method], config | architecture, weights)
+    _make_wide(folder)
 
 
 def _heads(
@@ -104,6 +123,20 @@ def _save(folder: Path, config: dict[str, object], shapes: dict[str, tuple[int, 
     folder.mkdir()
     (folder / "config.json").write_text(json.dumps(config, indent=1))
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def _make_wide(folder: Path) -> None:
+    import torch
+    from tiny_models import add_noise, config
+    from transformers import LlamaForCausalLM
+
+    for name, noise in {**NOISE, "random": 0.0}.items():
+        torch.manual_seed(len(name) if name == "random" else 0)
+        model = LlamaForCausalLM(config(WIDTH)).to(torch.bfloat16)
+        add_noise(model, noise)
+        path = folder / f"wide-llama-{name}"
+        shutil.copytree(target(folder), path)  # for its tokenizer
+        model.save_pretrained(path)
 
 
 def _weight(shape: tuple[int, ...]):
