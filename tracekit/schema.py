@@ -9,7 +9,7 @@ import duckdb
 from tracekit import __version__
 from tracekit.errors import SchemaVersionError, StoreError
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 SCHEMA_SQL = resources.files("tracekit").joinpath("schema.sql").read_text(encoding="utf-8")
 MACROS_SQL = resources.files("tracekit").joinpath("macros.sql").read_text(encoding="utf-8")
 RUN_TABLES = tuple(
