@@ -11,6 +11,8 @@ from tracekit.app import choice, data, parts
 
 VIEWS = (
     ("overview", "Overview", ":material/home:"),
+    ("step", "Step", ":material/view_timeline:"),
+    ("collectives", "Collectives", ":material/hub:"),
     ("quality", "Data quality", ":material/fact_check:"),
     ("sql", "SQL", ":material/database:"),
 )

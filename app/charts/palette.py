@@ -1,5 +1,7 @@
 """One colour for each kernel category, the same in all charts and in reports."""
 
+from collections.abc import Iterable
+
 import altair as alt
 
 from tracekit import colors
@@ -28,3 +30,10 @@ def phases(is_dark: bool) -> alt.Scale:
         domain=[phase.name for phase in colors.phases()],
         range=[phase.dark if is_dark else phase.light for phase in colors.phases()],
     )
+
+
+def present(scale: alt.Scale, names: Iterable[str]) -> alt.Scale:
+    """The scale with the names that a chart has alone, so that its legend lists no others."""
+    there = set(names)
+    pairs = [pair for pair in zip(scale.domain, scale.range, strict=True) if pair[0] in there]
+    return alt.Scale(domain=[name for name, _ in pairs], range=[color for _, color in pairs])

@@ -7,12 +7,15 @@
 --   $kind VARCHAR = NULL: one of prefill, decode, mixed, idle, unknown; NULL as in breakdown.
 --   $dp INTEGER = NULL: only this data-parallel engine; NULL = the mean over engines.
 --   $rank INTEGER = NULL: only this rank; NULL = the mean over ranks.
+--   $phase VARCHAR = NULL: one of prepare, forward, verify, sample, draft, other; the rest of the step is then one
+--     row; NULL = all.
+--   $category VARCHAR = NULL: only this category, likewise; NULL = all.
 --   $bins INTEGER = 200: groups at most; where there are as few steps, each is one of its own.
 -- Columns:
 --   first_step INTEGER: first step of the group.
 --   last_step INTEGER: last step of it.
 --   n_steps BIGINT: steps in it, over engines.
---   row_kind VARCHAR: work, then overlap, wait_for_work and idle.
+--   row_kind VARCHAR: work, then overlap, wait_for_work and idle; or rest, where a phase or category is chosen.
 --   phase VARCHAR: phase; NULL in closing rows.
 --   category VARCHAR: category; NULL in closing rows.
 --   busy_ns DOUBLE: mean over steps and ranks of the union of intervals; of overlap, busy time less the rows of work.
@@ -59,15 +62,23 @@ work AS (
     INNER JOIN grouped ON grouped.dp = step_breakdown.dp AND grouped.step = step_breakdown.step
     INNER JOIN bins USING (bin)
     WHERE run = $run
+        AND ($phase IS NULL OR phase = $phase)
+        AND ($category IS NULL OR category = $category)
     GROUP BY bin, phase, category
 ),
 
 closing AS (
-    SELECT bin, unnest([
-        {'row_kind': 'overlap', 'busy_ns': busy_ns - coalesce(work_ns, 0)},
-        {'row_kind': 'wait_for_work', 'busy_ns': wait_ns},
-        {'row_kind': 'idle', 'busy_ns': idle_ns}
-    ], recursive := true)
+    SELECT bin, unnest(
+        CASE WHEN $phase IS NULL AND $category IS NULL
+            THEN [
+                {'row_kind': 'overlap', 'busy_ns': busy_ns - coalesce(work_ns, 0)},
+                {'row_kind': 'wait_for_work', 'busy_ns': wait_ns},
+                {'row_kind': 'idle', 'busy_ns': idle_ns}
+            ]
+            ELSE [{'row_kind': 'rest', 'busy_ns': dur_ns - coalesce(work_ns, 0)}]
+        END,
+        recursive := true
+    )
     FROM bins
     LEFT JOIN (SELECT bin, sum(busy_ns) AS work_ns FROM work GROUP BY bin) USING (bin)
 )
@@ -85,6 +96,6 @@ FROM (FROM work UNION ALL BY NAME FROM closing) AS table_rows
 INNER JOIN bins USING (bin)
 ORDER BY
     first_step,
-    list_position(['work', 'overlap', 'wait_for_work', 'idle'], row_kind),
+    list_position(['work', 'overlap', 'rest', 'wait_for_work', 'idle'], row_kind),
     list_position(['prepare', 'forward', 'verify', 'sample', 'draft', 'other'], phase),
     category

@@ -49,6 +49,18 @@ def test_more_steps_than_bins_are_taken_together_by_the_mean(con):
     assert (busy["all_reduce"], busy["sampling"], busy["idle"]) == (us(525), us(15), us(275))
 
 
+def test_what_is_not_of_a_chosen_phase_or_category_is_the_rest_of_the_step(con):
+    assert filled(con, phase="sample") == [
+        (2, "rest", None, us(1000)),
+        (3, "work", "sampling", us(30)),
+        (3, "rest", None, us(2070)),
+    ]
+    assert filled(con, category="gemm", rank=0)[:2] == [
+        (2, "work", "gemm", us(500)),
+        (2, "rest", None, us(500)),
+    ]
+
+
 def test_one_rank_and_one_step_can_be_chosen(con):
     assert filled(con, rank=1)[0] == (2, "work", "all_reduce", us(300))
     (row,) = dicts(con, "step_list", run="baseline", step=3)

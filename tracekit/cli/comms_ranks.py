@@ -20,19 +20,25 @@ def lines(
     rows: list[SimpleNamespace], skew: SimpleNamespace, run: SimpleNamespace, width: int
 ) -> list[str]:
     """What the figures say, then the table of ranks."""
-    told = [
-        *_straggler(rows, run),
-        _spread(skew),
-        _clocks(skew),
-    ]
     heading, *cells = table.of(rows, _columns(run), width)
     return [
-        *(line for text in told for line in table.wrapped(text, width)),
+        *(line for text in sentences(rows, skew, run) for line in table.wrapped(text, width)),
         "",
         output.strong(heading),
         *cells,
         *(output.faint(line) for line in table.wrapped(LEGEND, width)),
     ]
+
+
+def sentences(
+    rows: list[SimpleNamespace], skew: SimpleNamespace, run: SimpleNamespace
+) -> list[str]:
+    """Who is waited for and why, how far apart ranks arrive, and whether clocks agree.
+
+    `rows` are those of `comm_ranks`, at least one, `skew` that of `comm_skew`.
+    """
+    told = [*_straggler(rows, run), _spread(skew), _clocks(skew)]
+    return [sentence for sentence in told if sentence]
 
 
 def _columns(run: SimpleNamespace) -> list[table.Spec]:

@@ -1,0 +1,69 @@
+"""Which step is looked at, and which part of it: by numbers, or by a click or drag on a chart."""
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+
+import streamlit as st
+
+from tracekit.app import choice
+from tracekit.app.charts import steps, timeline
+
+STEP, PROFILE = "picked_step", "profile"
+"""Keys of what picks a step: its number, and the chart to click on."""
+
+MS = 1e6
+
+
+def ordered(rows: Sequence[SimpleNamespace]) -> list[int]:
+    """Numbers of the steps of `step_list` that have work on the device, the quickest first."""
+    timed = [row for row in rows if row.dur_ns is not None]
+    return [row.step for row in sorted(timed, key=lambda row: row.dur_ns)]
+
+
+def typical(there: Sequence[int]) -> int:
+    """The step of median duration, of steps in order of time."""
+    return there[len(there) // 2]
+
+
+def step(there: Sequence[int], picked: int) -> None:
+    """What picks a step; `there` are those to pick from, the quickest first."""
+    st.session_state[STEP] = picked
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.number_input(
+            "Step",
+            min_value=min(picked, *there),
+            max_value=max(picked, *there),
+            key=STEP,
+            on_change=lambda: choice.keep("step", st.session_state[STEP]),
+            width=160,
+        )
+        for label, number in (("Typical", typical(there)), ("Slowest", there[-1])):
+            st.button(label, on_click=choice.keep, args=("step", number))
+
+
+def clicked() -> None:
+    """Take the step of the bar that was clicked."""
+    for point in st.session_state[PROFILE].selection[steps.PICKED]:
+        choice.keep("step", int(point["first_step"]))
+
+
+def window(key: str, whole_ns: int) -> tuple[tuple[float, float], bool]:
+    """Span of the step to look at, in ms, and whether that is a part of it; drawn as a slider."""
+    whole = (0.0, whole_ns / MS)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        span: tuple[float, float] = st.slider(
+            "Window, ms", *whole, value=whole, key=key, step=whole[1] / 500, format="%.3f"
+        )
+        st.button("Whole step", on_click=_narrow, args=(key, whole), disabled=span == whole)
+    return span, span != whole
+
+
+def dragged(chart: str, key: str) -> None:
+    """Make the span that was dragged over in the chart the window of that key."""
+    span = st.session_state[chart].selection[timeline.WINDOW].get("start")
+    if span:
+        _narrow(key, (max(0.0, span[0]), span[1]))
+
+
+def _narrow(key: str, span: tuple[float, float]) -> None:
+    st.session_state[key] = span

@@ -1,0 +1,106 @@
+"""Step: what fills the steps of a run, and of one of them what ran on the device."""
+
+from functools import partial
+from shlex import quote
+from types import SimpleNamespace
+
+import streamlit as st
+
+from tracekit import units
+from tracekit.app import choice, data, parts, picking, theme
+from tracekit.app.charts import steps, timeline
+from tracekit.cli import page
+from tracekit.report.document import Figure
+
+KERNELS = ("phase", "category", "impl", "name", "busy_ns", "share_of_step", "calls", "ns_per_call")
+
+chosen = choice.current()
+is_dark = theme.is_dark()
+
+
+def over_time(picked: int) -> None:
+    """Bars of all steps; a click on one picks it."""
+    by = st.segmented_control("Colour by", ["category", "phase"], default="category") or "category"
+    params = chosen.params("step_profile")
+    frame = data.report("step_profile", **params)
+    picture = steps.profile(frame, by, picked, is_dark)
+    st.altair_chart(picture, key=picking.PROFILE, on_select=picking.clicked)
+    parts.computed(frame, "step_profile", params)
+
+
+def spread() -> None:
+    """How the times of steps are spread."""
+    params = chosen.params("step_histogram")
+    frame = data.report("step_histogram", **params)
+    parts.chart(steps.spread(frame, is_dark), frame, "step_histogram", params)
+
+
+def one_step(picked: int) -> None:
+    """Key figures of the picked step, its timeline and its kernels."""
+    found = data.rows("step_list", **chosen.params("step_list", kind=None, step=picked))
+    if not found:
+        parts.empty(f"Step {picked} is not on this rank: choose another step or rank.")
+        return
+    row = found[0]
+    parts.headline(
+        [
+            Figure(f"step {row.step}", units.ms(row.dur_ns), "ms", _load(row)),
+            Figure("busy", units.percent(row.busy_share), "%", "of the step"),
+            Figure("idle", units.ms(row.idle_ns), "ms", _starved(row)),
+        ]
+    )
+    on_the_device(picked)
+    st.subheader("Kernels of the step")
+    params = chosen.params("breakdown", step=picked, by="kernel", kind=row.kind)
+    frame = data.report("breakdown", **params)
+    parts.table(frame[frame["row_kind"] == "work"], "breakdown", params, shown=KERNELS)
+
+
+def on_the_device(picked: int) -> None:
+    """The timeline, of the whole step or a window of it."""
+    st.subheader("On the device")
+    key = f"window-{chosen.run}-{chosen.dp}-{picked}"
+    params = chosen.params("timeline", step=picked)
+    frame = data.report("timeline", **params)
+    if frame.empty:
+        parts.empty("No activity of this step is in the database.")
+        return
+    span, is_part = picking.window(key, int(frame["step_ns"].iloc[0]))
+    if is_part:
+        start, end = (round(ms * picking.MS) for ms in span)
+        params = {**params, "from_ns": start, "to_ns": end}
+        frame = data.report("timeline", **params)
+    chart = f"timeline-{key}-{span}"
+    picture = timeline.lanes(frame, picked, span, is_dark, chosen.phase, chosen.category)
+    st.altair_chart(picture, key=chart, on_select=partial(picking.dragged, chart, key))
+    st.caption(timeline.told(frame))
+    parts.computed(frame, "timeline", params)
+
+
+def _load(row: SimpleNamespace) -> str:
+    counts = ((row.n_reqs, "request"), (row.n_tokens, "token"))
+    return ", ".join([row.kind, *(page.counted(n, what) for n, what in counts if n is not None)])
+
+
+def _starved(row: SimpleNamespace) -> str:
+    return "" if row.starved_ns is None else f"{units.ms(row.starved_ns)} ms nothing queued"
+
+
+st.title("Step")
+head = data.rows("breakdown_headline", **chosen.params("breakdown_headline", step=None))
+kind = head[0].kind if head else chosen.kind
+there = picking.ordered(data.rows("step_list", **chosen.params("step_list", kind=kind, step=None)))
+if there:
+    number = picking.typical(there) if chosen.step is None else chosen.step
+    left, right = st.columns([3, 1])
+    with left:
+        over_time(number)
+    with right:
+        spread()
+    picking.step(there, number)
+    one_step(number)
+else:
+    parts.empty(
+        f"{chosen.run}: no such steps with work on the device.",
+        f"tracekit steps {quote(chosen.run)}",
+    )
