@@ -34,7 +34,10 @@
 WITH spans AS (
     SELECT
         steps.dp, steps.rank, steps.start_ns, dur_ns, main_stream,
-        coalesce(CASE WHEN is_applied THEN offset_ns END, 0) AS offset_ns
+        CASE WHEN is_applied
+            THEN offset_ns + (drift_ppm / 1e6 * (steps.start_ns - clock_offset.origin_ns))::BIGINT
+            ELSE 0
+        END AS offset_ns
     FROM steps
     LEFT JOIN clock_offset
         ON clock_offset.run = steps.run

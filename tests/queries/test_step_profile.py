@@ -1,7 +1,7 @@
 """Steps over time: what fills each, and what ran in one."""
 
 import pytest
-from database import dicts, us
+from database import add, dicts, memory_database, us
 from samples import CUSTOM_AR, MARLIN
 
 
@@ -106,6 +106,20 @@ def test_what_is_too_much_to_draw_is_in_blocks_and_nothing_is_left_out(con):
     ]
     block = dicts(con, "timeline", run="baseline", step=2, top=3)[2]
     assert (block["sum_ns"], block["category"], block["queued_ns"]) == (us(250), "moe_gemm", None)
+
+
+def test_ranks_stand_side_by_side_on_corrected_clocks():
+    con = memory_database()
+    add(con, "run", "r")
+    for rank, start in ((0, 0), (1, 1_000_000)):
+        own = {"rank": rank, "step": 4, "start_ns": us(start)}
+        add(con, "step", "r", kind="decode", dur_ns=us(50), **own)
+        add(con, "activity", "r", activity_id=0, name="k", category="gemm", dur_ns=us(10), **own)
+    clock = {"offset_ns": -us(1_000_100), "is_applied": True, "drift_ppm": 90.0, "origin_ns": 0}
+    clock |= {"n_early_before": 0, "n_early_after": 0}
+    add(con, "clock_offset", "r", rank=1, **clock)
+    found = dicts(con, "timeline", run="r", step=4)
+    assert [(row["rank"], row["start_ns"]) for row in found] == [(0, us(10)), (1, 0)]
 
 
 def test_a_step_that_is_not_there_has_no_timeline(con):
