@@ -8,11 +8,19 @@ from tracekit.app import choice, data, parts
 from tracekit.cli import page
 from tracekit.report.document import Finding
 
-PROOF = {
-    "all_reduce": ("collectives", "Collectives"),
-    "ranks": ("collectives", "Collectives"),
+COLLECTIVES, STEP = ("collectives", "Collectives"), ("step", "Step")
+"""Views that prove findings, and their titles."""
+
+TOPICS = {
+    "runs": ("Compared", STEP),
+    "all_reduce": ("AllReduce", COLLECTIVES),
+    "ranks": ("Slowest rank", COLLECTIVES),
+    "gemm": ("GEMM", STEP),
+    "host": ("Host", STEP),
+    "drafts": ("Drafts", STEP),
+    "unknown": ("Unknown kernels", STEP),
 }
-"""The view that proves a finding, and its title; Step for all others."""
+"""What each finding is about, in a word, and where its proof is."""
 
 COLUMNS = (
     "run",
@@ -46,38 +54,57 @@ def show_run(run: SimpleNamespace) -> None:
     if not figures:
         parts.empty("No step with work on the device: what the traces hold is on Data quality.")
     parts.headline(figures)
-    for finding in (*whether_drafts_pay(run), *findings):
-        show_finding(finding)
+    for other in others(run)[:1]:
+        show_comparison(run, other)
+    for finding in findings:
+        show_finding(finding, *TOPICS[finding.topic])
 
 
-def whether_drafts_pay(run: SimpleNamespace) -> tuple[Finding, ...]:
-    """The run against the one it is compared with, else against one like it that drafts or not."""
-    other = choice.current().other or counterpart(run)
-    if other is None:
-        return ()
-    base, drafting = (other, run.run) if run.speculative_method else (run.run, other)
-    return data.compared(base, drafting)
+def show_late(run: str) -> None:
+    """What is found only after all else is shown."""
+    for finding in data.found_late(run):
+        show_finding(finding, *TOPICS[finding.topic])
 
 
-def counterpart(run: SimpleNamespace) -> str | None:
-    """The first run of the same model that drafts where this one does not, or the other way."""
-    for other in runs:
-        is_alike = (other.model, other.gpu) == (run.model, run.gpu)
-        if is_alike and bool(other.speculative_method) != bool(run.speculative_method):
-            return str(other.run)
-    return None
+def others(run: SimpleNamespace) -> list[SimpleNamespace]:
+    """The run it is compared with; else those of the same model that draft where it does not."""
+    if chosen := choice.current().other:
+        return [other for other in runs if other.run == chosen]
+    return [
+        other
+        for other in runs
+        if (other.model, other.gpu) == (run.model, run.gpu) and is_question(run, other)
+    ]
 
 
-def show_finding(finding: Finding) -> None:
-    """The sentence, what is to be said beside it, and the way to its proof."""
-    view, title = PROOF.get(finding.topic, ("step", "Step"))
+def is_question(run: SimpleNamespace, other: SimpleNamespace) -> bool:
+    """Whether the two tell if drafts pay: one of them drafts."""
+    return bool(run.speculative_method) != bool(other.speculative_method)
+
+
+def show_comparison(run: SimpleNamespace, other: SimpleNamespace) -> None:
+    """Which of the two is faster; the one without drafts is the base."""
+    base, against = (other, run) if run.speculative_method else (run, other)
+    topic = "Do drafts pay?" if is_question(run, other) else "Compared"
+    for finding in data.compared(base.run, against.run):
+        show_finding(finding, topic, TOPICS["runs"][1])
+
+
+def show_finding(finding: Finding, topic: str, proof: tuple[str, str]) -> None:
+    """What it is about, the sentence with what is to be said beside it, the way to its proof."""
+    view, title = proof
     with st.container(border=True):
-        words = st.container()
+        about, words, link = st.columns([1.2, 6, 1.2], vertical_alignment="center")
+        about.caption(parts.escaped(topic))
         words.markdown(f"**{parts.escaped(finding.title)}** {parts.escaped(finding.text)}")
+        link.page_link(f"views/{view}.py", label=title, icon=":material/arrow_forward:")
 
 
 runs = data.rows("run_list")
 st.title("Overview")
 for chosen in data.rows("run_list", run=choice.current().run):
     show_run(chosen)
+late = st.container()
 show_runs(runs)
+with late, st.spinner("Reading every kernel"):
+    show_late(choice.current().run)
