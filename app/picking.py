@@ -50,9 +50,10 @@ def clicked() -> None:
 def window(key: str, whole_ns: int) -> tuple[tuple[float, float], bool]:
     """Span of the step to look at, in ms, and whether that is a part of it; drawn as a slider."""
     whole = (0.0, whole_ns / MS)
+    st.session_state.setdefault(key, whole)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         span: tuple[float, float] = st.slider(
-            "Window, ms", *whole, value=whole, key=key, step=whole[1] / 500, format="%.3f"
+            "Window, ms", *whole, key=key, step=whole[1] / 500, format="%.3f"
         )
         st.button("Whole step", on_click=_narrow, args=(key, whole), disabled=span == whole)
     return span, span != whole

@@ -10,8 +10,11 @@ MS = 1e6
 US = 1e3
 """Nanoseconds of an axis's millisecond and microsecond."""
 
-ROW, AROUND, PLOT = 26, 110, 380
-"""Pixels of a row, of axes and legend, and of a chart without rows."""
+ROW, AROUND, PLOT = 26, 130, 380
+"""Pixels of a row, of axes and legend together, and of a chart without rows."""
+
+GRADIENT = 40
+"""Pixels that a legend of shades takes more."""
 
 SHARPNESS = {"transfer": 1.0, "waiting": 0.45, "not matched": 0.15}
 """Opacity of the parts of a collective's time: each in the colour of its category."""
@@ -49,7 +52,7 @@ def sizes(frame: pd.DataFrame, curve: pd.DataFrame, is_dark: bool) -> alt.LayerC
         "group:N",
         title=None,
         scale=palette.present(palette.groups(is_dark), [*calls["group"], *measured["group"]]),
-        legend=alt.Legend(orient="top"),
+        legend=alt.Legend(orient="top", symbolOpacity=1),
     )
     y = alt.Y("us:Q", title="time of a call, us", scale=alt.Scale(type="log"))
     points = alt.Chart(calls).encode(x=size, color=color)
@@ -57,7 +60,7 @@ def sizes(frame: pd.DataFrame, curve: pd.DataFrame, is_dark: bool) -> alt.LayerC
         points.mark_rule(strokeWidth=2, opacity=0.5).encode(y=y, y2="whole:Q"),
         points.mark_point(size=90, filled=True, opacity=1).encode(
             y=y,
-            shape=alt.Shape("impl:N", title=None, legend=alt.Legend(orient="top", columns=4)),
+            shape=alt.Shape("impl:N", title=None, legend=_legend(is_dark)),
             tooltip=CALL,
         ),
     ]
@@ -119,6 +122,12 @@ def _measured(curve: pd.DataFrame, categories: set[str]) -> pd.DataFrame:
     )
 
 
+def _legend(is_dark: bool) -> alt.Legend:
+    """Of shapes or opacities: their signs have no colour of their own."""
+    ink = palette.ink(is_dark)
+    return alt.Legend(orient="top", columns=4, symbolFillColor=ink, symbolStrokeColor=ink)
+
+
 def _group(category: str) -> str:
     return colors.group_of(category).name
 
@@ -157,7 +166,7 @@ def split(frame: pd.DataFrame, is_dark: bool) -> alt.Chart:
                 "part:O",
                 title=None,
                 scale=palette.present(sharpness, drawn["part"]),
-                legend=alt.Legend(orient="top"),
+                legend=_legend(is_dark),
             ),
             order=alt.Order("place:Q"),
             tooltip=[
@@ -183,7 +192,7 @@ def rank_steps(frame: pd.DataFrame, measure: str, is_dark: bool) -> alt.Chart:
     group = colors.group_of("all_reduce")
     shades = ("#2b2320", group.dark) if is_dark else ("#fbf1ea", group.light)
     picture: alt.Chart = (
-        alt.Chart(cells[names], height=ROW * cells["row"].nunique() + AROUND)
+        alt.Chart(cells[names], height=ROW * cells["row"].nunique() + AROUND + GRADIENT)
         .mark_rect()
         .encode(
             x=alt.X("first_step:O", title="step", axis=alt.Axis(labelOverlap=True, labelAngle=0)),
@@ -227,7 +236,7 @@ def last(frame: pd.DataFrame, is_dark: bool) -> alt.LayerChart:
             alt.Tooltip("share:Q", title="last in", format=".1%"),
         ],
     )
-    words = base.mark_text(align="left", dx=6).encode(text="said:N")
+    words = base.mark_text(align="left", dx=6, color=palette.ink(is_dark)).encode(text="said:N")
     shown = base.mark_bar(color=group.dark if is_dark else group.light, height=ROW - 8)
     return alt.LayerChart(layer=[shown, words]).properties(height=ROW * len(bars) + AROUND)
 

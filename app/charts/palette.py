@@ -37,3 +37,8 @@ def present(scale: alt.Scale, names: Iterable[str]) -> alt.Scale:
     there = set(names)
     pairs = [pair for pair in zip(scale.domain, scale.range, strict=True) if pair[0] in there]
     return alt.Scale(domain=[name for name, _ in pairs], range=[color for _, color in pairs])
+
+
+def ink(is_dark: bool) -> str:
+    """Colour of words and signs that stand for no category."""
+    return "#e6e9ed" if is_dark else "#31363d"

@@ -54,7 +54,7 @@ def lanes(
                 "group:N",
                 title=None,
                 scale=palette.present(palette.groups(is_dark), drawn["group"]),
-                legend=alt.Legend(orient="top", columns=6),
+                legend=alt.Legend(orient="top", columns=5),
             ),
             opacity=alt.Opacity("opacity:Q", scale=None),
             tooltip=[

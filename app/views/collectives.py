@@ -85,7 +85,14 @@ def sizes(frame: pd.DataFrame, params: dict[str, Value], curves: list[str]) -> N
     if curves:
         options = ["", *curves]
         place = options.index(str(params["calibration"] or ""))
-        st.selectbox("Measured curve", options, place, key=CURVE, on_change=take_curve)
+        st.selectbox(
+            "Measured curve",
+            options,
+            place,
+            format_func=lambda run: parts.visible(run) or "none",
+            key=CURVE,
+            on_change=take_curve,
+        )
     if frame["bytes"].notna().any():
         st.caption(READING)
         curve = data.report("bench_curve", run=params["calibration"] or chosen.run)

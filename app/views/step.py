@@ -92,7 +92,7 @@ kind = head[0].kind if head else chosen.kind
 there = picking.ordered(data.rows("step_list", **chosen.params("step_list", kind=kind, step=None)))
 if there:
     number = picking.typical(there) if chosen.step is None else chosen.step
-    left, right = st.columns([3, 1])
+    left, right = st.columns([2, 1])
     with left:
         over_time(number)
     with right:
