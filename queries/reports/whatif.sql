@@ -35,6 +35,8 @@
 --   ns_per_token_low DOUBLE: lower end of its range.
 --   ns_per_token_high DOUBLE: upper end.
 --   tokens_per_s DOUBLE: of all streams.
+--   tokens_per_s_low DOUBLE: lower end of its range.
+--   tokens_per_s_high DOUBLE: upper end.
 --   speedup DOUBLE: time per token without drafts at this concurrency / with them.
 --   speedup_low DOUBLE: lower end of its range.
 --   speedup_high DOUBLE: upper end.
@@ -447,6 +449,8 @@ SELECT
     step_ns / tokens_per_step / (1 + spread_of_token) AS ns_per_token_low,
     step_ns / tokens_per_step * (1 + spread_of_token) AS ns_per_token_high,
     1e9 * concurrency * tokens_per_step / step_ns AS tokens_per_s,
+    1e9 * concurrency * tokens_per_step / step_ns / (1 + spread_of_token) AS tokens_per_s_low,
+    1e9 * concurrency * tokens_per_step / step_ns * (1 + spread_of_token) AS tokens_per_s_high,
     base_ns * tokens_per_step / step_ns AS speedup,
     base_ns * tokens_per_step / step_ns / (1 + spread_of_speedup) AS speedup_low,
     base_ns * tokens_per_step / step_ns * (1 + spread_of_speedup) AS speedup_high,
