@@ -136,15 +136,20 @@ def _times(ratio: float) -> str:
     return f"{ratio:.2f}" if ratio >= 1.995 else f"{ratio:.3f}"
 
 
-def _verdict(main: SimpleNamespace, sides: tuple[str, str], width: int) -> list[str]:
-    told = [
+def sentences(main: SimpleNamespace, sides: tuple[str, str]) -> list[str]:
+    """Which side is faster and how certain that is; `main` is of the report `compare_headline`."""
+    told = (
         _sentence(main, sides),
         _speed(main),
         _samples(main),
         _chance(main),
         _break_even(main),
-    ]
-    first, *more = [table.wrapped(sentence, width) for sentence in told if sentence]
+    )
+    return [words for words in told if words]
+
+
+def _verdict(main: SimpleNamespace, sides: tuple[str, str], width: int) -> list[str]:
+    first, *more = [table.wrapped(words, width) for words in sentences(main, sides)]
     return [*map(output.strong, first), *(line for lines in more for line in lines)]
 
 

@@ -165,8 +165,14 @@ def _acceptance(
     (total,) = totals
     heading, *lines = table.of(positions, POSITIONS, width)
     shown = [output.strong(heading), *lines] if positions else []
-    sentences = (_tokens(total), _generated(total), _source_of(total, bool(cost)))
-    return ["", *shown, *(line for said in sentences for line in table.wrapped(said, width))]
+    told = sentences(total, bool(cost))
+    return ["", *shown, *(line for words in told for line in table.wrapped(words, width))]
+
+
+def sentences(total: SimpleNamespace, is_profiled: bool) -> list[str]:
+    """What the drafts gave and what was cut of it, of the report `spec_totals`; what tells it."""
+    told = (_tokens(total), _generated(total), _source_of(total, is_profiled))
+    return [words for words in told if words]
 
 
 def _tokens(total: SimpleNamespace) -> str:
