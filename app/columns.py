@@ -31,12 +31,12 @@ def readable(
 
 def _readable(values: pd.Series, column: Column) -> tuple[pd.Series, ColumnConfig]:
     words, meaning = column.name.replace("_", " "), column.meaning
-    if column.name.endswith("_ns"):
+    if "ns" in column.name.split("_"):
         size, unit, form = _unit(values)
-        title = f"{words.removesuffix(' ns')}, {unit}"
+        title = f"{words.removesuffix(' ns').replace('ns per', 'time per')}, {unit}"
         config = st.column_config.NumberColumn(title, help=meaning, format=form)
         return values.astype("Float64") / size, config
-    if set(column.name.split("_")) & set(SHARE):
+    if set(column.name.split("_")) & set(SHARE) or column.name == "break_even_acceptance":
         return values, st.column_config.NumberColumn(words, help=meaning, format="percent")
     if pd.api.types.is_float_dtype(values):
         return values, st.column_config.NumberColumn(words, help=meaning, format="%.2f")
