@@ -13,6 +13,8 @@ VIEWS = (
     ("overview", "Overview", ":material/home:"),
     ("step", "Step", ":material/view_timeline:"),
     ("collectives", "Collectives", ":material/hub:"),
+    ("speculation", "Speculation", ":material/fast_forward:"),
+    ("compare", "Compare", ":material/compare_arrows:"),
     ("quality", "Data quality", ":material/fact_check:"),
     ("sql", "SQL", ":material/database:"),
 )

@@ -4,20 +4,21 @@ from types import SimpleNamespace
 
 import streamlit as st
 
-from tracekit.app import choice, data, parts
+from tracekit.app import choice, data, pairs, parts
 from tracekit.cli import page
 from tracekit.report.document import Finding
 
-COLLECTIVES, STEP = ("collectives", "Collectives"), ("step", "Step")
+STEP = ("step", "Step")
+COLLECTIVES = ("collectives", "Collectives")
+COMPARE = ("compare", "Compare")
 """Views that prove findings, and their titles."""
 
 TOPICS = {
-    "runs": ("Compared", STEP),
     "all_reduce": ("AllReduce", COLLECTIVES),
     "ranks": ("Slowest rank", COLLECTIVES),
     "gemm": ("GEMM", STEP),
     "host": ("Host", STEP),
-    "drafts": ("Drafts", STEP),
+    "drafts": ("Drafts", ("speculation", "Speculation")),
     "unknown": ("Unknown kernels", STEP),
 }
 """What each finding is about, in a word, and where its proof is."""
@@ -73,31 +74,30 @@ def others(run: SimpleNamespace) -> list[SimpleNamespace]:
     return [
         other
         for other in runs
-        if (other.model, other.gpu) == (run.model, run.gpu) and is_question(run, other)
+        if (other.model, other.gpu) == (run.model, run.gpu) and pairs.is_question(run, other)
     ]
 
 
-def is_question(run: SimpleNamespace, other: SimpleNamespace) -> bool:
-    """Whether the two tell if drafts pay: one of them drafts."""
-    return bool(run.speculative_method) != bool(other.speculative_method)
-
-
 def show_comparison(run: SimpleNamespace, other: SimpleNamespace) -> None:
-    """Which of the two is faster; the one without drafts is the base."""
-    base, against = (other, run) if run.speculative_method else (run, other)
-    topic = "Do drafts pay?" if is_question(run, other) else "Compared"
-    for finding in data.compared(base.run, against.run):
-        show_finding(finding, topic, TOPICS["runs"][1])
+    """Which of the two is faster."""
+    topic = "Do drafts pay?" if pairs.is_question(run, other) else "Compared"
+    for finding in data.compared(*pairs.ordered(run, other)):
+        show_finding(finding, topic, COMPARE, other=other.run)
 
 
-def show_finding(finding: Finding, topic: str, proof: tuple[str, str]) -> None:
+def show_finding(finding: Finding, topic: str, proof: tuple[str, str], **choices: str) -> None:
     """What it is about, the sentence with what is to be said beside it, the way to its proof."""
     view, title = proof
     with st.container(border=True):
         about, words, link = st.columns([1.2, 6, 1.2], vertical_alignment="center")
         about.caption(parts.escaped(topic))
         words.markdown(f"**{parts.escaped(finding.title)}** {parts.escaped(finding.text)}")
-        link.page_link(f"views/{view}.py", label=title, icon=":material/arrow_forward:")
+        link.page_link(
+            f"views/{view}.py",
+            label=title,
+            icon=":material/arrow_forward:",
+            query_params={"run": choice.current().run, **choices},
+        )
 
 
 runs = data.rows("run_list")

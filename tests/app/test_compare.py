@@ -1,0 +1,69 @@
+"""The view Compare: which of two runs is faster, and why."""
+
+import json
+from itertools import pairwise
+
+from database import write_database
+from samples import baseline
+
+import tracekit
+from tracekit.app.charts import waterfall
+
+DRAFT, BASELINE = "vllm_cpu_tp2_draft", "vllm_cpu_tp2_baseline"
+SIDES = {"base": BASELINE, "other": DRAFT}
+
+
+def said(page):
+    kinds = (page.markdown, page.info, page.error, page.warning)
+    return " ".join(text.value for kind in kinds for text in kind)
+
+
+def metrics(page):
+    return {metric.label: metric.value for metric in page.metric}
+
+
+def main_row(db):
+    rows = tracekit.open(db).report("compare_headline", **SIDES).records()
+    return next(row for row in rows if row.is_main)
+
+
+def test_the_speed_up_is_that_of_the_report(view, db):
+    page = view("compare", run=BASELINE, other=DRAFT)
+    assert metrics(page)["speed\\-up"] == f"{main_row(db).speedup:.2f} x"
+    assert "fewer than 8 steps on a side" in said(page)
+
+
+def test_the_run_without_drafts_is_the_base_either_way(view, db):
+    page = view("compare", run=DRAFT, other=BASELINE)
+    assert metrics(page)["speed\\-up"] == f"{main_row(db).speedup:.2f} x"
+
+
+def test_the_address_restores_the_batch_size(view):
+    page = view("compare", run=BASELINE, other=DRAFT, batch=2)
+    assert page.radio(key="compare_batch").value == "2"
+
+
+def test_without_another_run_it_says_what_to_choose(view):
+    assert "Choose a second run" in said(view("compare", run=BASELINE))
+
+
+def test_a_single_run_has_none_to_compare_with(view, tmp_path):
+    page = view("compare", database=write_database(tmp_path / "one.duckdb", baseline))
+    assert "only run here" in said(page)
+    assert page.code[0].value.startswith("tracekit capture")
+
+
+def test_runs_of_different_models_are_refused(view):
+    page = view("compare", run="baseline", other=DRAFT)
+    assert "Not comparable" in page.error[0].value
+    assert not page.metric
+
+
+def test_bars_meet_and_close_to_the_other_run(db):
+    rows = tracekit.open(db).report("compare_waterfall", **SIDES).records()
+    picture = waterfall.bars(rows, main_row(db), (BASELINE, DRAFT), is_dark=False)
+    drawn = max(json.loads(picture.to_json())["datasets"].values(), key=len)
+    assert len(drawn) == len(rows)
+    assert all(bar.to_ns == following.from_ns for bar, following in pairwise(rows[:-1]))
+    assert rows[-1].to_ns == rows[-2].to_ns
+    assert {bar["what"] for bar in drawn} == {waterfall.WHOLE, waterfall.LONGER, waterfall.SAVED}
