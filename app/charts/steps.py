@@ -48,7 +48,7 @@ def profile(frame: pd.DataFrame, by: str, picked: int, is_dark: bool) -> alt.Cha
                 "part:N",
                 title=None,
                 scale=scale,
-                legend=alt.Legend(orient="top", columns=5),
+                legend=alt.Legend(orient="top", columns=4),
             ),
             order=alt.Order("place:Q"),
             opacity=alt.condition(_is_in_bar(picked), alt.value(1.0), alt.value(0.75)),
