@@ -52,9 +52,8 @@ def window(key: str, whole_ns: int) -> tuple[tuple[float, float], bool]:
     whole = (0.0, whole_ns / MS)
     st.session_state.setdefault(key, whole)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        span: tuple[float, float] = st.slider(
-            "Window, ms", *whole, key=key, step=whole[1] / 500, format="%.3f"
-        )
+        st.slider("Window, ms", *whole, key=key, step=whole[1] / 500, format="%.3f")
+        span: tuple[float, float] = st.session_state[key]
         st.button("Whole step", on_click=_narrow, args=(key, whole), disabled=span == whole)
     return span, span != whole
 
