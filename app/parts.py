@@ -23,6 +23,9 @@ Picture = alt.Chart | alt.LayerChart | alt.HConcatChart | alt.VConcatChart | alt
 ACROSS = 8
 """Key figures side by side; more go below."""
 
+LONG, SCROLLED = 600, 160
+"""Letters from which on a call scrolls, and the pixels it then has: rows may be a parameter."""
+
 _SIGNS = re.compile(r"([!-/:-@\[-`{-~])")
 
 
@@ -99,7 +102,9 @@ def computed(frame: pd.DataFrame, report: str, params: Mapping[str, Value]) -> N
         with st.popover("How is this computed", key=f"computed-{place}"):
             st.code(data.header(report), language=None, wrap_lines=True)
             st.caption("The same rows in Python:")
-            st.code(_call(report, params), language="python", wrap_lines=True)
+            call = _call(report, params)
+            height: int | Literal["content"] = SCROLLED if len(call) > LONG else "content"
+            st.code(call, language="python", wrap_lines=True, height=height)
         st.download_button(
             "CSV",
             frame.to_csv(index=False),
