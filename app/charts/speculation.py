@@ -160,8 +160,9 @@ def _by_k(
     )
     points = shown.mark_point(color=color, filled=True, size=110)
     picked = shown.transform_filter(f"datum.k === {k}")
-    words = picked.mark_text(align="left", dx=9, color=_ink(is_dark), fontWeight="bold").encode(
-        text=alt.Text(f"{column}:Q", format=",.2f" if column == "speedup" else ",.0f")
+    words = picked.mark_text(dy=10, color=_ink(is_dark), fontWeight="bold").encode(
+        y=f"{column}_low:Q",
+        text=alt.Text(f"{column}:Q", format=",.2f" if column == "speedup" else ",.0f"),
     )
     rule = alt.Chart(pd.DataFrame({"base": [base]})).mark_rule(
         color=_ink(is_dark), strokeDash=[5, 4]

@@ -19,8 +19,8 @@ PHASES = (
     *("all_reduce_ns", "all_reduce_calls", "p10_ns", "p90_ns"),
 )
 BY_K = (
-    *("k", "tokens_per_step", "ns_per_token", "tokens_per_s", "tokens_per_s_low"),
-    *("tokens_per_s_high", "speedup", "speedup_low", "speedup_high", "break_even_acceptance"),
+    *("k", "tokens_per_step", "ns_per_token", "speedup", "speedup_low", "speedup_high"),
+    *("break_even_acceptance", "tokens_per_s", "tokens_per_s_low", "tokens_per_s_high"),
     *("verify_ns", "draft_ns", "outside_ns", "step_ns"),
 )
 READING = (
@@ -144,11 +144,14 @@ def what_if() -> None:
     there = [row for row in rows if row.concurrency == requests]
     st.markdown(f"**{parts.escaped(whatif_page.answer(there))}**")
     _picked(next(row for row in there if row.k == k))
-    found = data.report("whatif", **predicted)
-    frame = found[found["concurrency"] == requests]
+    frame = _frame(there)
     curves(frame, k, _rates(inputs, supposed.acceptance is None, calibrate))
     parts.table(frame, "whatif", predicted, shown=BY_K)
     stands_on(inputs, params, calibrate)
+
+
+def _frame(rows: list[SimpleNamespace]) -> pd.DataFrame:
+    return pd.DataFrame([vars(row) for row in rows])
 
 
 def _calibrate() -> str | None:
@@ -221,7 +224,7 @@ def stands_on(
         pd.DataFrame(rows).rename(columns={"name": "input", "kind": "known", "source": "from"}),
         hide_index=True,
     )
-    parts.computed(data.report("whatif_inputs", **params), "whatif_inputs", params)
+    parts.computed(_frame(inputs), "whatif_inputs", params)
     if calibrate is None:
         st.caption(
             "A second run makes it surer: choose one with drafts where this has none, or the other "
