@@ -25,7 +25,7 @@ class Seen:
 
     def _logged(self, message):
         if message.type in ("error", "warning"):
-            self.errors.append(message.text)
+            self.errors.append(f"{message.location['url']}: {message.text}")
 
 
 def executable():
