@@ -608,7 +608,7 @@ COMMENT ON COLUMN clock_offset.origin_ns IS 'When offset_ns holds: start of the 
 COMMENT ON COLUMN clock_offset.is_applied IS 'True where wait_ns is corrected by it; an offset within its noise is not.';
 COMMENT ON COLUMN clock_offset.n IS 'Collectives it was found from.';
 COMMENT ON COLUMN clock_offset.spread_ns IS 'Median distance of their ends from it.';
-COMMENT ON COLUMN clock_offset.n_early_before IS 'Collectives this rank ended before another began, with times as in the trace: impossible on one clock.';
+COMMENT ON COLUMN clock_offset.n_early_before IS 'Matched calls this rank ended before another began, with times as in the trace: impossible on one clock.';
 COMMENT ON COLUMN clock_offset.n_early_after IS 'The same with corrected times.';
 
 CREATE TABLE calibration (

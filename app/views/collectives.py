@@ -55,13 +55,14 @@ def ranks() -> None:
     st.subheader("Who is waited for")
     (skew,) = data.rows("comm_skew", **chosen.params("comm_skew"))
     (run,) = data.rows("run_list", run=chosen.run)
-    parts.headline(
-        [
-            Figure("in collectives", units.ms(skew.sum_ns), "ms", "in a step, of a rank"),
-            Figure("waiting", units.ms(skew.waiting_ns), "ms", "of it, by durations"),
-            Figure("ranks arrive", units.us(skew.arrival_p50_ns), "us", "apart, median of calls"),
-        ]
-    )
+    figures = [
+        Figure("in collectives", units.ms(skew.sum_ns), "ms", "in a step, of a rank"),
+        Figure("waiting", units.ms(skew.waiting_ns), "ms", "of it, by durations"),
+    ]
+    if skew.arrival_p50_ns is not None:
+        apart = units.us(skew.arrival_p50_ns)
+        figures.append(Figure("ranks arrive", apart, "us", "apart, median of calls"))
+    parts.headline(figures)
     st.write(parts.escaped(" ".join(comms_ranks.sentences(rows, skew, run))))
     frame = data.report("comm_ranks", **params)
     st.altair_chart(collectives.last(frame, is_dark))

@@ -5,7 +5,7 @@
 -- Params:
 --   $run VARCHAR: run to read.
 -- Columns:
---   issue VARCHAR: no_collectives, one_rank, missing_ranks, unmatched, not_whole, several_hosts, early_end, clock, ledger, no_step,
+--   issue VARCHAR: no_collectives, one_rank, missing_ranks, unmatched, not_whole, several_hosts, early_end, no_clock, clock, ledger, no_step,
 --     unknown_type, no_bytes, model_bytes, below_model or fused.
 --   place VARCHAR: category, rank or reason in the ledger it is about; NULL where it is the run.
 --   n BIGINT: calls of ranks, or ranks, it is about.
@@ -27,6 +27,8 @@ ranks AS (
         count(*) AS of_n,
         count(*) FILTER (WHERE collectives.transfer_ns IS NULL) AS n_unmatched,
         count(*) FILTER (WHERE collectives.transfer_ns IS NOT NULL AND NOT is_whole) AS n_not_whole,
+        count(*) FILTER (WHERE collectives.transfer_ns IS NOT NULL) AS n_matched,
+        count(*) FILTER (WHERE collectives.transfer_ns IS NOT NULL AND collectives.wait_ns IS NULL) AS n_without_wait,
         count(*) FILTER (WHERE collectives.step IS NULL) AS n_without_step,
         count(*) FILTER (WHERE collectives.bytes IS NULL) AS n_without_bytes,
         count(*) FILTER (WHERE bytes_source = 'model') AS n_by_model,
@@ -55,6 +57,19 @@ corrections AS (
     SELECT max(abs(offset_ns)) AS max_ns
     FROM collectives
     WHERE run = $run
+),
+
+early AS (
+    SELECT
+        place, is_applied, n_early_after, n_early_after > 0 AS is_early, coalesce(matched.n, 0) AS n_matched,
+        row_number() OVER (ORDER BY n_early_after DESC, clocks.dp, clocks.rank) AS place_in_text
+    FROM clocks
+    LEFT JOIN (
+        SELECT dp, rank, count(*) AS n
+        FROM collectives
+        WHERE run = $run AND transfer_ns IS NOT NULL
+        GROUP BY dp, rank
+    ) AS matched ON matched.dp = clocks.dp AND matched.rank IS NOT DISTINCT FROM clocks.rank
 ),
 
 issues AS (
@@ -99,11 +114,23 @@ issues AS (
     HAVING any_value(n_hosts) > 1
     UNION ALL
     SELECT
-        6, 'early_end', place, n_early_after, n,
-        format('{} ends {:,} of {:,} collectives before another rank has begun, even on corrected clocks', place, n_early_after, n),
-        'its clock jumps or calls are matched wrongly: trust waiting by durations'
-    FROM clocks
-    WHERE n_early_after > 0
+        6, 'early_end', NULL, sum(n_early_after), sum(n_matched),
+        format('{:,} of {:,} calls end before another rank has begun{}: {}{}',
+            sum(n_early_after)::BIGINT, sum(n_matched)::BIGINT, if(bool_or(is_applied), ', even on corrected clocks', ''),
+            string_agg(format('{} ({:,})', place, n_early_after), ', ' ORDER BY place_in_text)
+                FILTER (WHERE is_early AND place_in_text <= 8),
+            coalesce(format(' and {} more', nullif(count(*) FILTER (WHERE is_early AND place_in_text > 8), 0)), '')),
+        'a clock jumps or calls are matched wrongly: trust waiting by durations'
+    FROM early
+    HAVING count(*) FILTER (WHERE is_early) > 0
+    UNION ALL
+    SELECT
+        7, 'no_clock', category, n_without_wait, n_matched,
+        format('{:,} of {:,} matched {} calls are of ranks whose clocks cannot be compared: {}',
+            n_without_wait, n_matched, category, 'who comes last is told by durations'),
+        NULL
+    FROM ranks
+    WHERE n_without_wait > 0
     UNION ALL
     SELECT
         7, 'clock', NULL, count(*) FILTER (WHERE is_applied), count(*),
@@ -113,7 +140,7 @@ issues AS (
         NULL
     FROM clocks
     WHERE n_hosts = 1
-    HAVING count(*) FILTER (WHERE is_applied) > 0
+    HAVING count(*) FILTER (WHERE is_applied) > 0 AND (SELECT max_ns FROM corrections) IS NOT NULL
     UNION ALL
     SELECT
         8, 'ledger', reason, count(*), NULL,
@@ -121,6 +148,7 @@ issues AS (
         NULL
     FROM ingest_ledger
     WHERE run = $run AND regexp_matches(reason, 'collective|communicator|NCCL')
+        AND NOT contains(reason, 'clocks cannot be compared')   -- told by no_clock
     GROUP BY reason
     UNION ALL
     SELECT

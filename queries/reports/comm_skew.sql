@@ -11,7 +11,8 @@
 -- Columns:
 --   n_calls BIGINT: matched calls.
 --   n_steps BIGINT: steps they are in.
---   arrival_p50_ns BIGINT: median of the arrival of the last rank less that of the first (entry skew).
+--   arrival_p50_ns BIGINT: median of the arrival of the last rank less that of the first (entry skew); NULL, as all that
+--     needs clocks, where clocks cannot be compared.
 --   arrival_p95_ns BIGINT: 95th percentile of it.
 --   completion_p50_ns BIGINT: median of the latest end less the earliest.
 --   completion_p95_ns BIGINT: 95th percentile of it.

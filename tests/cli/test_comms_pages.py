@@ -200,6 +200,28 @@ def late_host(con, run):
         add_call(con, run, step, starts, durs, step=step, **message, **choice, **facts)
 
 
+def jumped(con, run):
+    """Two ranks whose clocks cannot be compared, though a correction was found for one."""
+    add(con, "run", run, engine="vllm", tensor_parallel=2, world_size=2)
+    for rank in range(2):
+        add(con, "file", run, file_id=rank, rank=rank)
+        times = {"start_ns": 0, "dur_ns": us(1_000), "busy_ns": us(900), "idle_ns": us(100)}
+        add(con, "step", run, rank=rank, step=0, kind="decode", **times)
+        early = {"n_early_before": 9, "n_early_after": 0, "is_applied": rank == 1}
+        add(con, "clock_offset", run, rank=rank, offset_ns=us(9 * rank), **early)
+    add_call(con, run, 0, (0, 900), (50, 20), step=0, wait_ns=None)
+
+
+def test_clocks_that_cannot_be_compared_are_told(call, tmp_path):
+    path = write_database(tmp_path / "jumped.duckdb", jumped)
+    page = " ".join(call("comms", "--issues", database=path).stdout.split())
+    assert "2 of 2 matched all_reduce calls are of ranks whose clocks cannot be compared" in page
+    page = " ".join(call("comms", "--ranks", database=path).stdout.split())
+    assert "cannot be compared: who is last is told by durations." in page
+    assert "Waiting is 0.01 ms of a step by durations, of 0.04 ms in these collectives." in page
+    assert "corrected" not in page
+
+
 def test_a_straggler_is_named_with_its_steps_and_its_reason(call, tmp_path):
     path = write_database(tmp_path / "late.duckdb", late_host)
     page = " ".join(call("comms", "--ranks", database=path).stdout.split())

@@ -103,6 +103,12 @@ def test_ranks_of_a_call_are_found_together(run):
     assert sorted(map(sorted, told_of.values())) == sorted(map(sorted, found_of.values()))
 
 
+def test_ends_that_come_too_early_are_counted_of_matched_calls(read):
+    """Where a rank lost events, calls that counting paired, and times refused, ended too early."""
+    clocks = read("unequal_counts").found("FROM clock_offset")
+    assert {(row["n_early_before"], row["n_early_after"]) for row in clocks} == {("0", "0")}
+
+
 def test_waiting_is_the_truth(run):
     dialect, folder = run
     tolerance = CLOCK_TOLERANCE_NS if dialect in CLOCKS_APART else 0

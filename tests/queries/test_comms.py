@@ -411,9 +411,36 @@ def test_clocks_that_needed_correction_are_told(hosts, told):
         clock = {"offset_ns": us(offset), "host_name": hosts[rank]}
         add(con, "clock_offset", "r", rank=rank, **clock, **early)
     texts = [row["text"] for row in dicts(con, "comm_issues", run="r")]
-    told.append("rank 1 ends 3 of 100 collectives before another rank has begun")
+    told.append(
+        "3 of 2 calls end before another rank has begun, even on corrected clocks: rank 1 (3)"
+    )
     assert len(texts) == 2
     assert all(any(part in text for text in texts) for part in told)
+
+
+def test_where_clocks_cannot_be_compared_no_correction_is_told():
+    con = database()
+    add_call(con, "r", 0, (0, 900), (50, 20), step=0, wait_ns=None, **FAST)
+    for rank in (0, 1):
+        early = {"n_early_before": 9, "n_early_after": 1, "is_applied": rank == 1}
+        add(con, "clock_offset", "r", rank=rank, offset_ns=us(rank), **early)
+    found = issues(con)
+    assert set(found) == {"early_end", "no_clock"}
+    assert found["early_end"]["text"].endswith("corrected clocks: rank 0 (1), rank 1 (1)")
+    assert found["no_clock"]["text"] == (
+        "2 of 2 matched all_reduce calls are of ranks whose clocks cannot be compared: "
+        "who comes last is told by durations"
+    )
+
+
+def test_of_many_ranks_that_end_early_the_first_are_named():
+    con = database(n_ranks=10)
+    add_call(con, "r", 0, (0,) * 10, (20,) * 10, step=0, **FAST)
+    for rank in range(10):
+        add(con, "clock_offset", "r", rank=rank, n_early_before=1, n_early_after=1)
+    text = issues(con)["early_end"]["text"]
+    assert text.startswith("10 of 10 calls end before another rank has begun: rank 0 (1), rank 1")
+    assert text.endswith("rank 7 (1) and 2 more")
 
 
 def test_a_drift_that_was_corrected_is_told():

@@ -125,6 +125,11 @@ def _why(row: SimpleNamespace) -> str:
 
 def _spread(skew: SimpleNamespace) -> str:
     arrival, completion = skew.arrival_p50_ns, skew.completion_p50_ns
+    if arrival is None:
+        return (
+            f"Waiting is {units.ms(skew.waiting_ns)} ms of a step by durations, of "
+            f"{units.ms(skew.sum_ns)} ms in these collectives."
+        )
     return (
         f"Arrivals are {units.duration(arrival)} apart (median; p95 "
         f"{units.duration(skew.arrival_p95_ns)}), ends {units.duration(completion)}. Waiting is "
@@ -134,6 +139,8 @@ def _spread(skew: SimpleNamespace) -> str:
 
 
 def _clocks(skew: SimpleNamespace) -> str:
+    if skew.arrival_p50_ns is None:
+        return "Clocks of these ranks cannot be compared: who is last is told by durations."
     if not skew.n_clocks:
         return "Clocks were not checked: too few collectives."
     spread = units.duration(skew.clock_spread_ns)

@@ -156,10 +156,8 @@ early AS (
     GROUP BY node
 )
 SELECT
-    node, root, host_name, offset_ns, drift, origin_ns, n, spread_ns, n_before,
-    sum(n_after) OVER in_root <= sum(n_before) OVER in_root AS is_better,
-    is_wanted AND is_better AS is_applied,
-    CASE WHEN is_better THEN n_after ELSE n_before END AS n_after
+    node, root, host_name, offset_ns, drift, origin_ns, n, spread_ns,
+    is_wanted AND sum(n_after) OVER in_root <= sum(n_before) OVER in_root AS is_applied
 FROM wanted
 JOIN early USING (node)
 WINDOW in_root AS (PARTITION BY root);

@@ -90,8 +90,23 @@ JOIN starved USING (id)
 JOIN signature USING (name_id);
 
 INSERT INTO clock_offset
+WITH early AS (
+    SELECT node, count_if(is_before) AS n_before, count_if(is_after) AS n_after
+    FROM (
+        SELECT
+            node,
+            end_ns < max(start_ns) OVER same - tolerance_ns AS is_before,
+            until_ns < max(from_ns) OVER same - tolerance_ns AS is_after
+        FROM timed
+        JOIN matching USING (id)
+        WHERE is_blocking
+        WINDOW same AS (PARTITION BY pair, comm_id)
+    )
+    GROUP BY node
+)
 SELECT
     $run, (node >> 32)::INTEGER, (node & 4_294_967_295)::INTEGER, host_name, offset_ns, 1e6 * drift,
-    origin_ns, is_applied, n, spread_ns, n_before, n_after
+    origin_ns, is_applied, n, spread_ns, coalesce(n_before, 0), coalesce(n_after, 0)
 FROM clock
+LEFT JOIN early USING (node)
 ORDER BY node;
