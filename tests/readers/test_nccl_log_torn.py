@@ -125,6 +125,34 @@ def call(pid, comm, count=64):
 ONE, OTHER = call(11, "0x55a010"), call(22, "0x55b020", 96)
 
 
+@pytest.mark.parametrize("name", ["r", "AllRe", "ReduceScat", "Alduce"])
+@pytest.mark.parametrize("prefix", ["", "(Worker pid=7) "])
+def test_a_name_that_no_call_has_is_a_torn_one(read, name, prefix):
+    con = read(prefix + ONE + prefix + ONE.replace("AllReduce", name) + prefix + ONE)
+    assert rows(con, "nccl_call", "collective") == [("AllReduce",)] * 2
+    assert losses(con) == {"torn NCCL line": 1}
+
+
+def test_a_choice_of_a_collective_that_is_none_is_a_torn_one(read):
+    whole = choice(11, 128) + CHANNELS
+    con = read(whole + whole.replace("AllReduce", "AllRe") + whole)
+    assert rows(con, "nccl_tuning", "category") == [("all_reduce",)] * 2
+    assert losses(con) == {"torn NCCL line": 1}
+
+
+def begun(comm, what):
+    said = f"comm {comm} rank 0 nranks 4 cudaDev 0 nvmlDev 0 busId 1000 commId 0x5c1a90"
+    return f"box:11:11 [0] NCCL INFO {said} - Init {what}\n"
+
+
+@pytest.mark.parametrize("comms", [("0x55a010", "0x510"), ("0x510", "0x55a010")])
+def test_a_pointer_that_lost_digits_is_no_second_communicator(read, comms):
+    first, second = comms
+    con = read(begun(first, "START") + begun(second, "COMPLETE") + ONE)
+    assert rows(con, "nccl_comm", "comm") == [("0x55a010",)]
+    assert losses(con) == {"communicator whose lines contradict": 1}
+
+
 def test_a_tail_is_put_to_the_one_head_that_it_completes(read):
     con = read(ONE * 3 + OTHER * 3 + ONE[:120] + OTHER + ONE[120:] + OTHER)
     assert Counter(rows(con, "nccl_call", "pid, n_elements")) == {(11, 64): 4, (22, 96): 5}

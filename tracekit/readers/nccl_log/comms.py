@@ -97,6 +97,8 @@ class Communicators:
             return
         life = self._life(header, found["comm"], begins=what == "Init START")
         life.add(_said(found), is_doubtful)
+        if what == "Init COMPLETE" and not is_doubtful:
+            life.more["initialised_at_byte"] = header.at_byte
 
     def nodes(self, header: Header, found: re.Match[str]) -> None:
         """Take the line that says how many hosts a communicator spans."""
@@ -182,4 +184,5 @@ def _row(life: _Life, least: int) -> Row | None:
         "n_p2p_channels": life.more.get("n_p2p_channels"),
         "init_ns": life.more.get("init_ns"),
         "destroyed_at_byte": life.destroyed_at_byte,
+        "initialised_at_byte": life.more.get("initialised_at_byte"),
     }

@@ -8,15 +8,44 @@ import re
 
 POINTER = r"(?:\(nil\)|0x[0-9a-f]+)"
 
+CATEGORIES = {
+    "AllReduce": "all_reduce",
+    "mscclpp_ncclAllReduce": "all_reduce",
+    "AllGather": "all_gather",
+    "mscclpp_ncclAllGather": "all_gather",
+    "ReduceScatter": "reduce_scatter",
+    "Broadcast": "broadcast",
+    "Bcast": "broadcast",
+    "AlltoAll": "all_to_all",
+    "AllToAll": "all_to_all",
+    "AllToAllv": "all_to_all",
+    "AllToAllPivot": "all_to_all",
+    "All2All": "all_to_all",
+    "Send": "send_recv",
+    "Recv": "send_recv",
+    "SendRecv": "send_recv",
+    "AllGatherV": "collective_other",
+    "Reduce": "collective_other",
+    "Gather": "collective_other",
+    "Scatter": "collective_other",
+    "PutSignal": "collective_other",
+    "Signal": "collective_other",
+    "WaitSignal": "collective_other",
+}
+"""By the names of NCCL's and RCCL's collectives, which are all: another one is what a tear left."""
+
+_NAME = "(?:" + "|".join(CATEGORIES) + ")"
+_COLL = f"(?P<coll>{_NAME})"
+
 CALL = (
-    r"[A-Za-z_]\w*: opCount [0-9a-f]{1,15} sendbuff {p} recvbuff {p} count \d{1,18} "
+    _NAME + r": opCount [0-9a-f]{1,15} sendbuff {p} recvbuff {p} count \d{1,18} "
     r"datatype \d{1,4} op \d{1,9} root -?\d{1,9} comm 0x[0-9a-f]+ \[nranks=\d{1,9}\] stream {p}"
     r"(?: task \d{1,9} globalrank \d{1,9})?"
 ).replace("{p}", POINTER)
 """A collective call (subsystem COLL), without groups, for RE2 and Python alike."""
 
 API_CALL = (
-    r"nccl(?P<coll>[A-Z]\w*)\((?P<send>{p}),(?P<recv>{p}),(?P<n>\d{1,18}),(?P<dtype>\d{1,4}),"
+    r"nccl" + _COLL + r"\((?P<send>{p}),(?P<recv>{p}),(?P<n>\d{1,18}),(?P<dtype>\d{1,4}),"
     r"(?P<op>\d{1,9}),(?P<root>-?\d{1,9}),(?P<comm>0x[0-9a-f]+),(?P<stream>{p})\)"
 ).replace("{p}", r"(?:\(nil\)|(?:0x)?[0-9a-f]+)")
 
@@ -43,20 +72,20 @@ CHANNELS = (
     r"\d{1,6} p2p channels per peer"
 )
 CHOICE = (
-    r"(?P<coll>\w+): (?P<bytes>\d{1,18}) Bytes -> Algo (?P<algo>[A-Z_]+|Unknown) "
+    _COLL + r": (?P<bytes>\d{1,18}) Bytes -> Algo (?P<algo>[A-Z_]+|Unknown) "
     r"proto (?P<proto>[A-Z0-9]+|Unknown) channel\{Lo\.\.Hi\}=\{(?P<lo>\d{1,6})\.\.(?P<hi>\d{1,6})\}"
     r"(?: cgaClusterSize -?\d+)?"
 )
 CHOICE_OLD = (
-    r"(?:(?P<coll>[A-Za-z]\w*): )?(?P<bytes>\d{1,18}) Bytes -> Algo (?P<algo>-?\d{1,2}) "
+    r"(?:" + _COLL + r": )?(?P<bytes>\d{1,18}) Bytes -> Algo (?P<algo>-?\d{1,2}) "
     r"proto (?P<proto>-?\d{1,2}) time (?P<us>-?\d{1,12}\.\d{6})"
 )
 CHOICE_SYMMETRIC = (
-    r"(?P<coll>\w+) \[Symmetric\]: (?P<bytes>\d{1,18}) Bytes -> Kernel (?P<kernel>\w+) "
+    _COLL + r" \[Symmetric\]: (?P<bytes>\d{1,18}) Bytes -> Kernel (?P<kernel>\w+) "
     r"nchannels (?P<channels>\d{1,6}) nthreads (?P<threads>\d{1,6})(?P<works> nWorks \d+)?"
 )
 CHOICE_COPY = (
-    r"(?P<coll>\w+) \[(?:Copy Engine|Hierarchical CE)\]: (?P<bytes>\d{1,18}) Bytes -> "
+    _COLL + r" \[(?:Copy Engine|Hierarchical CE)\]: (?P<bytes>\d{1,18}) Bytes -> "
     r"(?P<kernel>cudaMemcpy(?:; ?CE synchronization with NVLS)?"
     r"|CE synchronization with NVLS|RMA proxy \+ CE)"
 )
@@ -96,24 +125,6 @@ WHOLE = {
     "link": re.compile(LINK),
 }
 """Messages that have a form of their own to their end, by name; in this order."""
-
-CATEGORIES = {
-    "AllReduce": "all_reduce",
-    "mscclpp_ncclAllReduce": "all_reduce",
-    "AllGather": "all_gather",
-    "mscclpp_ncclAllGather": "all_gather",
-    "ReduceScatter": "reduce_scatter",
-    "Broadcast": "broadcast",
-    "Bcast": "broadcast",
-    "AlltoAll": "all_to_all",
-    "AllToAll": "all_to_all",
-    "AllToAllv": "all_to_all",
-    "AllToAllPivot": "all_to_all",
-    "Send": "send_recv",
-    "Recv": "send_recv",
-    "SendRecv": "send_recv",
-}
-"""Of a collective's name; all others are `collective_other`."""
 
 ALGORITHMS = ("TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT")
 PROTOCOLS = ("LL", "LL128", "SIMPLE")

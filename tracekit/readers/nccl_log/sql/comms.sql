@@ -1,4 +1,5 @@
--- Communicators of one file, but for those of no real process, and those of which processes claim the same rank.
+-- Communicators of one file, but for those of no real process, those of which processes claim the same rank, and those
+-- whose pointer is shorter than another that has the rank: it lost digits.
 CREATE OR REPLACE TEMP TABLE nccl_born_once AS
 FROM nccl_born
 WHERE file_id = $file_id AND coalesce((comm_id, rank) NOT IN (
@@ -7,7 +8,8 @@ WHERE file_id = $file_id AND coalesce((comm_id, rank) NOT IN (
     WHERE file_id = $file_id AND comm_id IS NOT NULL
     GROUP BY comm_id, rank
     HAVING count(DISTINCT (host, pid)) > 1
-), true);
+), true)
+QUALIFY comm_id IS NULL OR strlen(comm) = max(strlen(comm)) OVER (PARTITION BY comm_id, rank);
 
 -- Rank 0 alone logs the version: it is that of all where all that tell have one.
 INSERT INTO nccl_comm BY NAME
@@ -17,7 +19,7 @@ WITH told AS (
 
 SELECT
     $run AS run,
-    born.* EXCLUDE (nccl_version),
+    born.* EXCLUDE (nccl_version, initialised_at_byte),
     coalesce(
         told.version, (SELECT CASE WHEN min(version) = max(version) THEN min(version) END FROM told)
     ) AS nccl_version

@@ -38,7 +38,9 @@ CREATE OR REPLACE TABLE nccl_said (
 );
 
 CREATE OR REPLACE TABLE nccl_born AS
-SELECT * EXCLUDE (run)
+SELECT
+    * EXCLUDE (run),
+    NULL::BIGINT AS initialised_at_byte  -- of Init COMPLETE; NULL where it is lost
 FROM nccl_comm
 LIMIT 0;
 
