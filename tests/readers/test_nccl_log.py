@@ -294,6 +294,28 @@ def test_a_pointer_that_is_used_again_is_another_communicator(read):
     assert ends == [(len(init.format(0, "aa") + call),), (None,)]
 
 
+def initialised(comm, n_ranks, way, middle=""):
+    said = f"comm {comm} rank 0 nranks {n_ranks} cudaDev 0 busId 7000"
+    return (
+        f"gpu1:1:2 [0] NCCL INFO {said} - Init START\n{middle}"
+        f"gpu1:1:2 [0] NCCL INFO Channel 00 : 0[7000] -> 1[8000] via {way}\n"
+        f"gpu1:1:2 [0] NCCL INFO {said} - Init COMPLETE\n"
+    )
+
+
+def test_a_link_is_of_the_communicator_at_whose_init_it_is_said(read):
+    con = read(
+        initialised("0x55aa10", 4, "SHM/direct/direct") + initialised("0x55bb20", 2, "P2P/IPC")
+    )
+    assert rows(con, "nccl_link", "transport, comm") == [("SHM", "0x55aa10"), ("P2P", "0x55bb20")]
+
+
+def test_a_link_said_while_two_communicators_begin_is_of_neither(read):
+    inner = initialised("0x55bb20", 2, "P2P/IPC")
+    con = read(initialised("0x55aa10", 4, "SHM/direct/direct", inner))
+    assert rows(con, "nccl_link", "comm") == [(None,), (None,)]
+
+
 def test_channels_and_times_belong_to_the_communicator_of_their_thread(read):
     con = read(dialects.NCCL_2_24)
     columns = "n_channels, n_nvls_channels, n_p2p_channels"

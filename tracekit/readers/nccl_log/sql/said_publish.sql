@@ -40,7 +40,7 @@ SELECT
 FROM nccl_believed
 WHERE kind = 'note';
 
--- Lines name ranks only: which communicator is meant is known where one alone may be.
+-- Lines name ranks only: which communicator is meant is known where one alone may be, or is at its Init.
 INSERT INTO nccl_link BY NAME
 WITH meant AS (
     SELECT
@@ -51,13 +51,28 @@ WITH meant AS (
         ON comm.host = told.host AND comm.pid = told.pid AND comm.run = $run AND comm.file_id = $file_id
         AND comm.rank IN (from_rank, to_rank) AND comm.n_ranks > from_rank AND comm.n_ranks > to_rank
     GROUP BY ALL
+),
+
+-- Communicators that their process initialises with no other at the same time.
+begun AS (
+    SELECT host, pid, comm, rank, n_ranks, at_byte AS from_byte, coalesce(initialised_at_byte, at_byte) AS to_byte
+    FROM nccl_born_once
+    WINDOW in_order AS (PARTITION BY host, pid ORDER BY at_byte)
+    QUALIFY coalesce(at_byte > max(to_byte) OVER (in_order ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), true)
+        AND coalesce(lead(at_byte) OVER in_order > to_byte, true)
 )
 
 SELECT
-    $run AS run, $file_id AS file_id, at_byte, host, pid, channel, connection, from_rank, to_rank, direction,
-    transport, detail, meant.comm
-FROM nccl_believed
+    $run AS run, $file_id AS file_id, at_byte, said.host, said.pid, channel, connection, from_rank, to_rank,
+    direction, transport, detail,
+    CASE
+        WHEN at_byte < to_byte AND rank IN (from_rank, to_rank) AND n_ranks > greatest(from_rank, to_rank)
+            THEN begun.comm
+        ELSE meant.comm
+    END AS comm
+FROM nccl_believed AS said
 LEFT JOIN meant USING (host, pid, from_rank, to_rank)
+ASOF LEFT JOIN begun ON begun.host = said.host AND begun.pid = said.pid AND said.at_byte >= begun.from_byte
 WHERE kind = 'link';
 
 DELETE FROM nccl_said WHERE file_id = $file_id;
