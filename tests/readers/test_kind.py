@@ -25,6 +25,7 @@ TEXTS = {
         "# TYPE up gauge\nup 1\n",
         'vllm:tokens_total{engine="0",model="a b"} 1.5e+07\n',
         "up NaN 1795953855\n",
+        "up 1\n# TYPE a gauge\na 1\n",
     ],
     "server_log": [
         VLLM,
@@ -33,10 +34,12 @@ TEXTS = {
         SGLANG,
         "[2025-11-06 01:22:00 TP0] Load weight begin. avail mem=78.31 GB\n",
         VLLM + NCCL,
+        "took 4\n" + VLLM,
     ],
     "nccl_log": [
         NCCL,
         "NCCL version 2.27.5+cuda12.9\n",
+        "obalrank 1\n" + NCCL * 60,
         "\nnode-a:1003:1003 [3] net.cc:100 NCCL WARN Cuda failure 1 'invalid argument'\n",
         "[2026-01-02 03:04:05] n:1:1 [1] a/b.cc:2 (f) NCCL WARN Cuda failure 719\n",
         "node-a:1001:1001 NCCL CALL ncclAllReduce(0x7f,0x7f,1024,9,0,0,0x55,0x55)\n",
@@ -57,6 +60,7 @@ TEXTS = {
         '[["a", 1], {"name": "no event"}]',
         '{"schemaVersion": 2, "mediaType": "manifest"}',
         "prose\n" * 60 + VLLM,
+        "obalrank 1\nprose\n",
         "[" * 60_000,
         '{"command": "vllm serve"}',
         '{"model_type": NaN}',

@@ -36,9 +36,8 @@ MAX_JSON_BYTES = 1024 * 1024
 
 _TRACE_OBJECT = re.compile(r'"(?:traceEvents|deviceProperties|distributedInfo)"\s*:')
 _TRACE_ARRAY = re.compile(r'"ph"\s*:\s*"[A-Za-z]"')
-_METRICS = re.compile(
-    r"# (?:HELP|TYPE) |[a-zA-Z_:][\w:]*(?:\{[^}\n]*\})? [-+\d.eEINaninf]+(?: \d+)?$"
-)
+_METRICS = re.compile(r"# (?:HELP|TYPE) ")
+_SAMPLE = re.compile(r"# |[a-zA-Z_:][\w:]*(?:\{[^}\n]*\})? [-+\d.eEINaninf]+(?: \d+)?$")
 _SERVER_LOG = re.compile(
     r"(?:\([^)\n]*\) )?(?:DEBUG|INFO|WARNING|ERROR) \d\d-\d\d \d\d:\d\d:\d\d "  # vLLM
     r"|\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[^\]\n]*\] .*"  # SGLang
@@ -168,7 +167,15 @@ def _kind_of_text(head: str) -> Kind:
         return "calibration"
     if any(map(_SERVER_LOG.match, lines)):
         return "server_log"
-    return "nccl_log" if any(map(_NCCL_LOG.search, lines)) else "other"
+    if any(map(_NCCL_LOG.search, lines)):
+        return "nccl_log"
+    return "metrics" if _is_samples(lines) else "other"  # after logs: a cut one may begin so
+
+
+def _is_samples(lines: list[str]) -> bool:
+    """Whether the first line is a sample of /metrics, and most others are."""
+    n = sum(_SAMPLE.match(line) is not None for line in lines)
+    return _SAMPLE.match(lines[0]) is not None and 2 * n > len(lines)
 
 
 def _refuse_constant(name: str) -> None:
