@@ -329,6 +329,18 @@ def test_a_clock_that_jumps_tells_no_waits(tmp_path, args):
     assert doubts(db) == ["kept, waits unknown"]
 
 
+@pytest.mark.parametrize(("jump", "at"), [(20, 20), (10, 9), (-6, 20)])
+def test_a_clock_that_jumps_by_little_is_not_taken_for_one_that_drifts(tmp_path, jump, at):
+    first, second = Trace(0), Trace(1)
+    for number in range(40):
+        step(first, number, [(0, 50)])
+        step(second, number, [(20, 30)], jump * (number >= at))
+    db = ingest(tmp_path, first, second)
+    found = db.sql("SELECT wait_ns, transfer_ns, last_rank FROM collective_calls").fetchall()
+    assert found == [(None, 30_000, 1)] * 40
+    assert doubts(db) == ["kept, waits unknown"]
+
+
 def test_ends_that_move_less_than_their_noise_are_no_drift(tmp_path):
     db = ingest(tmp_path, *clocked([0, 0, 50, 0], n=40, skew=(0, 3, 0, 5)))
     assert db.sql("SELECT DISTINCT drift_ppm FROM clock_offset").fetchall() == [(0,)]

@@ -5,7 +5,8 @@
 -- communicator, in the steps in which both have equally many. A rank that lost calls looks like one whose
 -- clock is off by as many, but in one step only: with less than three steps, only calls that overlap as they
 -- are count. Clocks also drift: with three steps in each quarter of the calls, what lies between the ends of
--- the first and of the last quarter is a drift where it stands out as an offset has to.
+-- the first and of the last quarter is a drift where it stands out as an offset has to. A drift whose line
+-- leaves ends of some eighth of the calls as far off is none, but a jump: its ranks cannot be compared.
 -- Differences add up over communicators to one clock per rank (node), relative to the least it is tied to
 -- (root); a root's clocks are corrected to the middle one of them.
 --
@@ -76,13 +77,37 @@ sloped AS (
     FROM quarterly
     GROUP BY ALL
 ),
-edge AS (
+levelled AS (
     SELECT
-        ref_node AS a, node AS b, median(apart_ns - (drift * elapsed_ns)::BIGINT)::BIGINT AS apart_ns,
-        any_value(drift) AS drift
+        ref_node, node, drift, tolerance_ns, apart_ns - (drift * elapsed_ns)::BIGINT AS apart_ns,
+        ntile(8) OVER (PARTITION BY ref_node, node ORDER BY elapsed_ns) AS eighth
     FROM quartered
     JOIN sloped USING (ref_node, node)
+),
+edge AS (
+    SELECT
+        ref_node AS a, node AS b, median(apart_ns)::BIGINT AS apart_ns, any_value(drift) AS drift
+    FROM levelled
     GROUP BY ALL
+),
+eighths AS (
+    SELECT
+        ref_node, levelled.node, eighth, max(tolerance_ns) AS tolerance_ns,
+        median(levelled.apart_ns - edge.apart_ns) AS off_ns, mad(levelled.apart_ns) AS noise_ns
+    FROM levelled
+    JOIN edge ON a = ref_node AND b = levelled.node
+    WHERE levelled.drift != 0
+    GROUP BY ref_node, levelled.node, eighth
+),
+bent AS (
+    SELECT node, list(ref_node) AS bent_from
+    FROM (
+        SELECT ref_node, node
+        FROM eighths
+        GROUP BY ref_node, node
+        HAVING max(abs(off_ns)) > greatest(max(tolerance_ns), 3 * median(noise_ns))
+    )
+    GROUP BY node
 ),
 tie AS (
     SELECT a, b, apart_ns, drift FROM edge
@@ -156,10 +181,11 @@ early AS (
     GROUP BY node
 )
 SELECT
-    node, root, host_name, offset_ns, drift, origin_ns, n, spread_ns,
+    node, root, host_name, offset_ns, drift, origin_ns, n, spread_ns, is_wanted, bent_from,
     is_wanted AND sum(n_after) OVER in_root <= sum(n_before) OVER in_root AS is_applied
 FROM wanted
 JOIN early USING (node)
+LEFT JOIN bent USING (node)
 WINDOW in_root AS (PARTITION BY root);
 
 -- Calls with corrected times; is_timed: those of the communicator's ranks can be compared.
@@ -167,8 +193,11 @@ CREATE TEMP TABLE timed AS
 WITH comparable AS (
     SELECT
         comm_id,
-        NOT bool_or(is_over_hosts) OR count(DISTINCT root) = 1 AND bool_and(coalesce(is_applied, false))
-            AS is_timed
+        (NOT bool_or(is_over_hosts) OR count(DISTINCT root) = 1 AND bool_and(coalesce(is_applied, false)))
+        AND NOT (
+            bool_or(coalesce(is_wanted, false))
+            AND list_has_any(list(node), flatten(list(coalesce(bent_from, []))))
+        ) AS is_timed
     FROM communicator
     LEFT JOIN clock USING (node)
     GROUP BY comm_id
