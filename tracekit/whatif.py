@@ -40,7 +40,7 @@ def predict(
     `given` are the other parameters of the report `whatif_inputs`; without a run all is given.
 
     Raises:
-        QueryError: nothing to start from, as `forbidden` has it.
+        QueryError: nothing to start from, as `forbidden` has it, or nothing to tell.
         RunError: no such run.
     """
     if run is None:
@@ -58,7 +58,10 @@ def predict(
     if reason is not None:
         raise QueryError(reason)
     asked = {"inputs": told(rows), "ks": ks, "concurrencies": concurrencies}
-    return Prediction(inputs, database.report("whatif", **asked))
+    found = database.report("whatif", **asked)
+    if all(row.k == 0 for row in found.records()):
+        raise QueryError("whatif: no K asked for can give as many tokens a step; give a larger --k")
+    return Prediction(inputs, found)
 
 
 def told(inputs: list[SimpleNamespace]) -> str:

@@ -147,7 +147,7 @@ def what_if() -> None:
     frame = _frame(there)
     curves(frame, k, _rates(inputs, supposed.acceptance is None, calibrate))
     parts.table(frame, "whatif", predicted, shown=BY_K)
-    stands_on(inputs, params, calibrate)
+    stands_on(inputs, next(row for row in rows if row.is_own), params, calibrate)
 
 
 def _frame(rows: list[SimpleNamespace]) -> pd.DataFrame:
@@ -158,7 +158,14 @@ def _calibrate() -> str | None:
     """The run to compare with, where one of the two drafts and the other does not."""
     (run,) = data.rows("run_list", run=chosen.run)
     others = data.rows("run_list", run=chosen.other) if chosen.other else []
-    return next((other.run for other in others if pairs.is_question(run, other)), None)
+    return next((other.run for other in others if _calibrates(run, other)), None)
+
+
+def _calibrates(run: SimpleNamespace, other: SimpleNamespace) -> bool:
+    """Whether one of the two drafts, and nothing forbids to compare them."""
+    context = data.rows("compare_context", base=run.run, other=other.run)
+    is_refused = any(row.effect == "refused" and row.verdict == "differs" for row in context)
+    return pairs.is_question(run, other) and not is_refused
 
 
 def _rates(inputs: list[SimpleNamespace], is_counted: bool, calibrate: str | None) -> pd.DataFrame:
@@ -215,11 +222,14 @@ def curves(frame: pd.DataFrame, k: int, rates: pd.DataFrame) -> None:
 
 
 def stands_on(
-    inputs: list[SimpleNamespace], params: dict[str, Value], calibrate: str | None
+    inputs: list[SimpleNamespace],
+    base: SimpleNamespace,
+    params: dict[str, Value],
+    calibrate: str | None,
 ) -> None:
     """What the prediction reckons with, and how each of it is known."""
     st.subheader("What it stands on")
-    rows = [vars(row) for row in whatif_inputs.rows(inputs)]
+    rows = [vars(row) for row in whatif_inputs.rows(inputs, base)]
     st.dataframe(
         pd.DataFrame(rows).rename(columns={"name": "input", "kind": "known", "source": "from"}),
         hide_index=True,
@@ -227,8 +237,8 @@ def stands_on(
     parts.computed(_frame(inputs), "whatif_inputs", params)
     if calibrate is None:
         st.caption(
-            "A second run makes it surer: choose one with drafts where this has none, or the other "
-            "way round, under Compare with."
+            "A second run of the same model and machine makes it surer: choose one with drafts "
+            "where this has none, or the other way round, under Compare with."
         )
     st.caption("The same on the command line:")
     st.code(parts.visible(_command(calibrate)), language=None)

@@ -248,8 +248,11 @@ passes AS (
         sum(ns) FILTER (WHERE part = 'all_reduce_ns') AS all_reduce_ns,
         sum(ns) FILTER (WHERE part = 'attention_ns') AS attention_ns,
         sum(ns) FILTER (WHERE part = 'rest_ns') AS rest_ns,
-        sum(abs(ns - measured_ns)) AS modelled_ns
+        -- By one run alone experts' growth is between none and that of even routing: all of it is in doubt.
+        sum(abs(ns - measured_ns) * if(part = 'moe_gemm_ns' AND n_anchors = 1, 1 / doubt, 1)) AS modelled_ns
     FROM moved_parts
+    CROSS JOIN (SELECT count(*) AS n_anchors FROM anchors)
+    CROSS JOIN constants
     GROUP BY k, concurrency
 ),
 
@@ -296,11 +299,14 @@ steps_of AS (
         CASE
             WHEN k = 0 OR draft_kind = 'given' THEN 0
             WHEN draft_kind = 'measured' THEN abs(draft_ns - measured_draft_ns)
+            -- What more tokens to a draft add may be nothing, where that was measured of one token.
+            WHEN measured_draft_ns > 0 THEN abs(draft_ns - measured_draft_ns) / doubt
             ELSE draft_ns
         END AS modelled_draft_ns,
         costs.verify_ns + draft_ns + sample_ns + other_ns + idle_ns AS sum_ns
     FROM costs
     CROSS JOIN model
+    CROSS JOIN constants
 ),
 
 -- A baseline that was given holds at the run's own concurrency.
@@ -377,7 +383,14 @@ yields AS (
     SELECT
         k,
         1 + any_value(covered) * sum(rate) AS expected_tokens,
-        any_value(covered) * 1.96 * sqrt(greatest(0, sum((2 * position - 1) * rate) - sum(rate) ** 2) / any_value(drafts)) AS counted_error,
+        -- As of the rates in whatif_inputs: 2 drafts of which all is accepted and 2 of which nothing is are added.
+        any_value(drafts) AS n,
+        sum(rate) AS accepted,
+        (n * accepted + 2 * k) / (n + 4) AS widened,
+        (n * sum((2 * position - 1) * rate) + 2 * k ** 2) / (n + 4) AS widened_square,
+        any_value(covered) * (
+            abs(accepted - widened) + 1.96 * sqrt((widened_square - widened ** 2) / (n + 4))
+        ) AS counted_error,
         any_value(covered) * coalesce(sum(rate) FILTER (WHERE is_guess), 0) AS guessed,
         arg_max(kind, position) AS kind
     FROM (SELECT DISTINCT k FROM points WHERE k > 0)
@@ -436,6 +449,7 @@ SELECT
     CASE
         WHEN k = 0 THEN NULL
         WHEN draft_kind = 'measured' AND modelled_draft_ns > 0.001 * draft_ns THEN 'modelled'
+        WHEN draft_kind = 'assumed' AND modelled_draft_ns <= 0.001 * draft_ns AND draft_ns > 0 THEN 'measured'
         ELSE draft_kind
     END AS draft_kind,
     sample_ns,

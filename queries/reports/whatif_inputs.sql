@@ -32,7 +32,9 @@
 WITH measured AS (
     SELECT
         if(is_speculative, 'speculative', 'baseline') AS subject,
-        format('{} decode steps of {}', decode_costs.n_steps, decode_costs.run)
+        format(
+            '{} decode step{} of {}', decode_costs.n_steps, if(decode_costs.n_steps = 1, '', 's'), decode_costs.run
+        )
         || coalesce(format(', scaled to its window {}', unprofiled_window), '') AS words,
         tensor_parallel,
         backend,
@@ -44,8 +46,9 @@ WITH measured AS (
 ),
 
 measured_rows AS (
+    -- A single step tells no error: it is taken to be off by half.
     SELECT subject, unnest([
-        {'input': 'step_ns', 'value': step_ns, 'error': step_error_ns},
+        {'input': 'step_ns', 'value': step_ns, 'error': coalesce(step_error_ns, step_ns / 2)},
         {'input': 'requests', 'value': n_requests, 'error': NULL},
         {'input': 'k', 'value': k, 'error': NULL},
         {'input': 'filled', 'value': n_drafted / nullif(k, 0), 'error': NULL},
@@ -180,11 +183,12 @@ rates AS (
         AND (SELECT count(*) FROM totals) = 0
 ),
 
+-- Agresti's and Coull's interval: 2 drafts accepted and 2 rejected are added, so that it works at none and all of n.
 position_rows AS (
     SELECT
         'position' AS subject, 'acceptance' AS input, position::DOUBLE AS place, rate AS value,
-        1.96 * sqrt(greatest(0, rate * (1 - rate)) / drafts) AS error, kind, source
-    FROM rates
+        abs(rate - widened) + 1.96 * sqrt(widened * (1 - widened) / (drafts + 4)) AS error, kind, source
+    FROM (SELECT *, (rate * drafts + 2) / (drafts + 4) AS widened FROM rates)
 ),
 
 last_rate AS (
@@ -250,6 +254,9 @@ draft_ways AS (
             WHEN draft_ns = 0 THEN 'host'
             ELSE 'measured'
         END AS way,
+        -- With one drafted token to a draft, nothing tells what comes once a step.
+        if(k = 1, 'assumed', 'measured') AS split_kind,
+        if(k = 1, 'all, but of one token to a draft nothing tells what comes once a step: ', '') || words AS split_source,
         coalesce($draft_fraction, 2 / nullif(layers, 0), 0.05) AS fraction,
         CASE
             WHEN $draft_fraction IS NOT NULL THEN 'as given: of the target''s pass'
@@ -274,9 +281,9 @@ draft_rows AS (
             'source': fraction_source
         }]
         ELSE [
-            {'input': 'draft_step_ns', 'value': draft_ns * (1 - share), 'kind': 'measured', 'source': words},
+            {'input': 'draft_step_ns', 'value': draft_ns * (1 - share), 'kind': split_kind, 'source': split_source},
             {'input': 'draft_token_ns', 'value': draft_ns * share / k - coalesce(n_draft_all_reduces / k * call_ns, 0),
-             'kind': 'measured', 'source': words}
+             'kind': split_kind, 'source': split_source}
         ]
     END, recursive := true)
     FROM draft_ways

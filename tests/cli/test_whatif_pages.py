@@ -8,7 +8,7 @@ from rich.cells import cell_len
 STORY = ("--baseline-ms", "12.1", "--verify-ms", "12", "--draft-ms-per-step", "1")
 PAGES = [
     ("baseline",),
-    ("baseline", "--calibrate", "eagle3"),
+    ("baseline", "--calibrate", "eagle3", "--anyway"),
     ("eagle3",),
     (*STORY, "--acceptance", "0.868,0.684,0.474"),
 ]
@@ -28,7 +28,6 @@ def test_the_sum_of_the_story(call, tmp_path):
     assert (
         call("whatif", *words, database=tmp_path / "none.duckdb").stdout
         == """\
-
 Whatever K, for 1 request: 4.33 ms/token instead of 12.10, 2.79x.
 
 K tokens verify draft other ms/step ms/tok tok/s  gain     range even at
@@ -47,18 +46,19 @@ given the one before, at which gain is 1
 
 
 def test_the_best_answer_comes_first_then_what_the_pass_grows_by(call):
-    page = call("whatif", "baseline", "--calibrate", "eagle3", "--k", "2").stdout
+    page = call("whatif", "baseline", "--calibrate", "eagle3", "--anyway", "--k", "2").stdout
     answer = page.split("\n\n")[1]
-    assert answer.startswith("K=2 is best for 1 request: 0.33 ms/token instead of 1.45, 4.45x (")
+    assert answer.startswith("With K=2, for 1 request: 0.33 ms/token instead of 1.45, 4.45x (")
     assert "pass without drafts -> with K=2, ms: AllReduce 0.53 -> 0.07, rest" in page
     assert "step with drafts 0.73 ms measured 2 decode steps of eagle3," in " ".join(page.split())
 
 
 def test_where_no_k_pays_the_nearest_is_told_with_what_would_do(call):
-    page = call("whatif", "baseline", "--acceptance", "0", "--draft-ms-per-step", "1").stdout
+    words = ("--acceptance", "0", "--draft-ms-per-step", "1.3")
+    page = call("whatif", "baseline", *words).stdout
     answer = " ".join(page.split("\n\n")[1].split())
-    assert answer.startswith("No K pays for 1 request: K=1 comes nearest with 0.59x (")
-    assert answer.endswith("it would pay from 69.0 % acceptance on.")
+    assert answer.startswith("No K pays for 1 request: K=1 comes nearest with 0.53x (")
+    assert answer.endswith("it would pay from 89.7 % acceptance on.")
 
 
 def test_a_range_that_holds_one_is_no_answer(call):
@@ -67,10 +67,28 @@ def test_a_range_that_holds_one_is_no_answer(call):
     assert answer.endswith("the range holds 1: it cannot be told whether it pays.")
 
 
-def test_runs_that_differ_are_told(call):
-    assert "The runs differ in tensor parallel size, GPU." not in call("whatif", "baseline").stdout
-    page = call("whatif", "baseline", "--calibrate", "eagle3").stdout
-    assert "The runs differ in tensor parallel size." in page
+@pytest.mark.parametrize(
+    ("ks", "said"),
+    [("1", "whether K=1 pays"), ("1,2", "whether any K pays for 1 request: K=2 comes")],
+)
+def test_nor_that_none_pays(call, ks, said):
+    words = ("--acceptance", "0.3", "--draft-ms-per-step", "0.6", "--k", ks)
+    answer = " ".join(call("whatif", "baseline", *words).stdout.split("\n\n")[1].split())
+    assert answer.startswith(f"It cannot be told {said}")
+
+
+def test_runs_that_cannot_be_compared_calibrate_no_other(call):
+    words = ("whatif", "baseline", "--calibrate", "eagle3")
+    refused = " ".join(call(*words, exit_code=1).output.split())
+    assert "baseline, eagle3: not comparable: tensor parallel " in refused
+    page = call(*words, "--anyway").stdout
+    assert "Not comparable: tensor parallel " in page
+
+
+def test_of_drafts_alone_the_step_without_them_is_modelled(call):
+    page = " ".join(call("whatif", "eagle3").stdout.split())
+    assert "ms modelled the step with drafts, less what they add; a run without" in page
+    assert "step without drafts" in page
 
 
 def test_data_is_complete(call):
@@ -92,6 +110,7 @@ def test_data_is_complete(call):
         (("nothing",), "nothing: no such run in"),
         (("baseline", "--curve", "nothing"), "nothing: no such run in"),
         (("baseline", "--curve", "eagle3"), "eagle3: no curve of all-reduces that applies"),
+        ((*STORY, "--tokens-per-step", "3", "--k", "1"), "give a larger --k"),
     ],
     ids=str,
 )

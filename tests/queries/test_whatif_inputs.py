@@ -38,7 +38,8 @@ def test_a_run_with_drafts_gives_acceptance_and_what_drafting_costs(con):
     found = inputs(con, run="baseline", calibrate="eagle3")
     assert [found["acceptance", i]["value"] for i in (1, 2)] == [0.75, 0.5]
     assert found["acceptance", 1]["source"] == "3 of 4 drafts of eagle3"
-    assert found["acceptance", 1]["error"] == pytest.approx(1.96 * math.sqrt(0.75 * 0.25 / 4))
+    error = 0.75 - 5 / 8 + 1.96 * math.sqrt(5 / 8 * 3 / 8 / 8)  # Agresti and Coull: 5 of 8
+    assert found["acceptance", 1]["error"] == pytest.approx(error)
     assert found["model", "acceptance_beyond"]["value"] == pytest.approx(2 / 3)
     assert found["speculative", "k"]["value"] == 2
     assert found["speculative", "filled"]["value"] == found["speculative", "covered"]["value"] == 1
@@ -77,6 +78,18 @@ def test_kernels_of_each_drafted_token_are_told_from_those_of_the_step():
     assert found["model", "draft_token_ns"]["value"] == pytest.approx(us(100))
     assert found["model", "draft_all_reduces"]["value"] == 2
     assert found["model", "draft_all_reduce_ns"]["value"] == us(20)
+
+
+def test_of_one_drafted_token_what_comes_once_a_step_is_assumed():
+    found = inputs(drafting([("gemm", 1, 50)], n_drafted=1), run="r")
+    row = found["model", "draft_token_ns"]
+    assert (row["value"], row["kind"]) == (us(50), "assumed")
+    assert row["source"].startswith("all, but of one token to a draft nothing tells")
+
+
+def test_a_single_step_tells_no_error_so_half_of_it_is_taken():
+    row = inputs(drafting([("gemm", 3, 50)]), run="r")["speculative", "step_ns"]
+    assert (row["error"], row["source"]) == (us(2_500), "1 decode step of r")
 
 
 @pytest.mark.parametrize(

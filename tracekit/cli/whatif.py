@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tracekit.cli import options, output, page, whatif_options, whatif_page
+from tracekit.cli import compare_page, options, output, page, table, whatif_options, whatif_page
+from tracekit.errors import QueryError
 
 if TYPE_CHECKING:
     from tracekit.database import Database
     from tracekit.whatif import Prediction
 
 LOADS = "1,4,16,64"
-COMPARED = {"model": "model", "tensor_parallel": "tensor parallel size", "gpu": "GPU"}
-"""What two runs have to share for one to tell how the other would be."""
 
 
 @click.command("whatif")
@@ -39,6 +38,12 @@ def command(run: str | None, **given: object) -> None:
     is_given = run is None and asked.baseline_ms is not None
     with _database(is_given, asked.db) as database:
         chosen = None if is_given else database.run_name(run)
+        differs = _differences(database, chosen, asked.calibrate)
+        if differs and not asked.anyway:
+            raise QueryError(
+                f"{table.visible(f'{chosen}, {asked.calibrate}')}: not comparable: {differs}; "
+                "--anyway calibrates all the same"
+            )
         found = _prediction(database, chosen, asked)
         if asked.form == "table":
             _write_page(database, chosen, found, asked)
@@ -92,26 +97,28 @@ def _write_page(
             for name in (run, asked.calibrate)
             if name is not None
         ]
-        head = [*page.title(facts[0], facts[0].n_ranks, width), *_differences(facts)]
+        differs = _differences(database, run, asked.calibrate)
+        warned = [output.warning(f"Not comparable: {differs}.")] if differs else []
+        head = [*page.title(facts[0], facts[0].n_ranks, width), *warned]
     rows, inputs = found.rows.records(), found.inputs.records()
     commands = _next(run, asked) if run else []
     output.write_lines(
         [
-            *head,
+            *([*head, ""] if head else []),
             *whatif_page.lines(rows, inputs, width),
             *(page.next_commands(commands) if commands else []),
         ]
     )
 
 
-def _differences(facts: list[SimpleNamespace]) -> list[str]:
-    """That two runs are not of one set-up: what differs then counts as growth."""
-    differ = [
-        name
-        for column, name in COMPARED.items()
-        if len({getattr(run, column) for run in facts} - {None}) > 1
-    ]
-    return [output.warning(f"The runs differ in {name}.") for name in differ]
+def _differences(database: "Database", run: str | None, calibrate: str | None) -> str:
+    """What two runs may not differ in, and do: it would count as growth."""
+    if run is None or calibrate is None:
+        return ""
+    sides = {"base": run, "other": database.run_name(calibrate)}
+    context = database.report("compare_context", **sides).records()
+    refused = (row for row in context if row.effect == "refused" and row.verdict == "differs")
+    return ", ".join(map(compare_page.difference, refused))
 
 
 def _next(run: str, asked: SimpleNamespace) -> list[tuple[str, str]]:

@@ -12,9 +12,9 @@ Rows = list[SimpleNamespace]
 Told = tuple[str, Callable[[float], str]]
 
 
-def lines(inputs: Rows, width: int) -> list[str]:
+def lines(inputs: Rows, base: SimpleNamespace, width: int) -> list[str]:
     """One line per input: its value, how it is known, from where."""
-    shown = rows(inputs)
+    shown = rows(inputs, base)
     heading, *cells = table.of(shown, COLUMNS, width)
     column = max(map(cell_len, cells)) + 1
     found = ["", output.strong(heading)]
@@ -25,9 +25,24 @@ def lines(inputs: Rows, width: int) -> list[str]:
     return found
 
 
-def rows(inputs: Rows) -> Rows:
-    """Name, value, kind and source of each input worth showing, in words."""
-    return [*_single(inputs), *_several(inputs)]
+def rows(inputs: Rows, base: SimpleNamespace) -> Rows:
+    """Name, value, kind and source of each input worth showing, in words.
+
+    `base` is the row of the report `whatif` without drafts, at the run's own load.
+    """
+    return [*_modelled_base(inputs, base), *_single(inputs), *_several(inputs)]
+
+
+def _modelled_base(inputs: Rows, base: SimpleNamespace) -> Rows:
+    """The step without drafts, where no run had one and nobody gave it."""
+    is_known = {("baseline", "step_ns"), ("model", "baseline_ns")} & {
+        (row.subject, row.input) for row in inputs
+    }
+    row = SimpleNamespace(kind="modelled", source=FROM_DRAFTS)
+    return [] if is_known else [_line("step without drafts", _ms(base.step_ns), row)]
+
+
+FROM_DRAFTS = "the step with drafts, less what they add; a run without drafts makes it surer"
 
 
 def _ms(ns: float) -> str:

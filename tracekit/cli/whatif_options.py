@@ -114,6 +114,7 @@ _OPTIONS = (
     _number("--all-reduces-per-draft", "All-reduces that each drafted token costs."),
     click.option("--experts", metavar="384,8", callback=_experts, help="All and active experts."),
     click.option("--curve", metavar="RUN", help="Measured curve of all-reduces."),
+    click.option("--anyway", is_flag=True, help="Calibrate by a run of another model or machine."),
     click.option("--inputs", "is_inputs", is_flag=True, help="With csv or json: the inputs."),
 )
 

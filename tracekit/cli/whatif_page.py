@@ -20,12 +20,11 @@ def lines(rows: Rows, inputs: Rows, width: int) -> list[str]:
     tried = [row for row in own if row.k > 0]
     best = next(row for row in own if row.is_best)
     return [
-        "",
         *table.wrapped(answer(own), width),
         *_table(tried if _differ(tried) else tried[:1], BY_K, width),
-        *table.wrapped(_growth(own[0], best if best.k else tried[-1]) if tried else "", width),
+        *table.wrapped(_growth(own[0], best if best.k else tried[-1]), width),
         *_by_load(rows, width),
-        *whatif_inputs.lines(inputs, width),
+        *whatif_inputs.lines(inputs, own[0], width),
         *(output.faint(line) for line in table.wrapped(LEGEND, width)),
     ]
 
@@ -52,22 +51,29 @@ def answer(own: Rows) -> str:
     """The best K at the run's own load, of the rows of that load, and how sure that is."""
     tried = [row for row in own if row.k > 0]
     best = next(row for row in own if row.is_best)
-    if not tried:
-        return "No K asked for can give as many tokens a step: give a larger --k."
     load = f"for {page.counted(best.concurrency, 'request')}"
     if best.k == 0:
-        least = max(tried, key=lambda row: row.speedup)
-        return (
-            f"No K pays {load}: K={least.k} comes nearest with {_gain(least)}, "
-            f"{units.ms(least.ns_per_token)} ms/token instead of {units.ms(best.base_ns_per_token)}"
-            f"{_condition(least)}."
-        )
-    doubt = "; the range holds 1: it cannot be told whether it pays" if _is_open(best) else ""
+        return _losing(tried, load)
+    doubt = "; the range holds 1: it cannot be told whether it pays" if best.speedup_low < 1 else ""
     which = f"K={best.k} is best {load}" if _differ(tried) else f"Whatever K, {load}"
-    return (
-        f"{which}: {units.ms(best.ns_per_token)} ms/token instead of "
-        f"{units.ms(best.base_ns_per_token)}, {_gain(best)}{doubt}."
-    )
+    if len(tried) == 1:
+        which = f"With K={best.k}, {load}"
+    return f"{which}: {_instead(best)}, {_gain(best)}{doubt}."
+
+
+def _losing(tried: Rows, load: str) -> str:
+    """That no K asked for pays, or that this cannot be told of all."""
+    least = max(tried, key=lambda row: row.speedup)
+    which = f"K={least.k}" if len(tried) == 1 else "any K"
+    said = f"K={least.k} does not pay" if len(tried) == 1 else "No K pays"
+    if any(row.speedup_high > 1 for row in tried):
+        said = f"It cannot be told whether {which} pays"
+    nearest = f"K={least.k} comes nearest with " if len(tried) > 1 else ""
+    return f"{said} {load}: {nearest}{_gain(least)}, {_instead(least)}{_condition(least)}."
+
+
+def _instead(row: SimpleNamespace) -> str:
+    return f"{units.ms(row.ns_per_token)} ms/token instead of {units.ms(row.base_ns_per_token)}"
 
 
 def _condition(row: SimpleNamespace) -> str:
@@ -75,12 +81,8 @@ def _condition(row: SimpleNamespace) -> str:
     return "" if rate is None else f"; it would pay from {page.per_cent(rate)} acceptance on"
 
 
-def _is_open(row: SimpleNamespace) -> bool:
-    return bool(row.speedup_low < 1 < row.speedup_high)
-
-
 def _differ(rows: Rows) -> bool:
-    return len(rows) == 1 or len({(row.tokens_per_step, row.step_ns) for row in rows}) > 1
+    return len({(row.tokens_per_step, row.step_ns) for row in rows}) > 1
 
 
 def _gain(row: SimpleNamespace) -> str:
@@ -93,8 +95,6 @@ def _range(row: SimpleNamespace) -> str:
 
 
 def _table(rows: Rows, columns: list[table.Spec], width: int) -> list[str]:
-    if not rows:
-        return []
     heading, *cells = table.of(rows, columns, width)
     marked = [
         output.strong(line) if row.is_best else line for row, line in zip(rows, cells, strict=True)

@@ -20,7 +20,7 @@ def sections(measured: Measured, run: str, calibrate: str | None = None) -> tupl
     rows = measured.ask("whatif", inputs=told(inputs))
     own = [row for row in rows if row.is_own]
     best = [row for row in rows if row.is_best]
-    stands_on = whatif_inputs.rows(inputs)
+    stands_on = whatif_inputs.rows(inputs, own[0])
     load = page.counted(own[0].concurrency, "request")
     shown = (
         table(f"By drafted tokens, for {load}", own, [*DRAFTED, *GAIN]),
