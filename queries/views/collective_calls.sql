@@ -14,7 +14,7 @@
 --   impl VARCHAR: implementation; NULL where the rule names none.
 --   bytes BIGINT: size of the message; NULL where unknown.
 --   group_size INTEGER: ranks of the communicator: as in collectives, but no less than the ranks the engine has for it
---     where its metadata does not tell; NULL where unknown.
+--     where its calls name no process group; NULL where unknown.
 --   n_ranks BIGINT: ranks with a trace of it.
 --   match VARCHAR: how its ranks were found: exact, template, order or none.
 --   is_whole BOOLEAN: true where it is matched over all ranks of the communicator.
@@ -112,6 +112,8 @@ SELECT
 FROM calls
 INNER JOIN run ON run.run = calls.run
 CROSS JOIN LATERAL (
-    SELECT greatest(calls.group_size, CASE WHEN match <> 'exact' THEN coalesce(tensor_parallel, world_size) END)
-        AS group_size
+    SELECT greatest(
+        calls.group_size,
+        CASE WHEN match <> 'exact' AND starts_with(comm, 'unnamed ') THEN coalesce(tensor_parallel, world_size) END
+    ) AS group_size
 ) AS expected

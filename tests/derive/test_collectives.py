@@ -171,6 +171,19 @@ def test_two_groups_of_one_description_are_two_communicators(tmp_path):
     assert [comm for comm, _ in matched(db, "comm, rank")] == comms
 
 
+@pytest.mark.parametrize("lacks", [{"Seq"}, {"Seq", "Group size"}])
+def test_a_group_without_seq_is_whole_with_as_many_ranks_as_it_says(tmp_path, lacks):
+    def rank(number):
+        ranks = [0, 1] if number < 2 else [2, 3]
+        args = group(7, ranks, name=str(ranks[0]), desc="TP")
+        told = {name: value for name, value in args.items() if name not in lacks}
+        return decode(Trace(number), 1_000).run(NCCL, 1_016, 1_100, 100, **told)
+
+    query = "SELECT match, group_size, is_whole FROM collective_calls"
+    db = ingest(tmp_path, *map(rank, range(4)))
+    assert db.sql(query).fetchall() == [("order", 2, True)] * 2
+
+
 def test_a_lost_call_does_not_shift_the_others(tmp_path):
     def rank(number, lost=None):
         calls = [(10 * number, 50 - 10 * number)] * 5

@@ -6,6 +6,8 @@ from database import add, add_call, dicts, memory_database, us
 from tracekit import queries
 
 FAST = {"starved_ns": 0, "bytes": 14_000, "bytes_source": "args", "dtype": "BFloat16"}
+UNNAMED = "unnamed all_reduce"
+"""Of calls that name no process group."""
 
 
 def database(n_ranks=2, n_steps=1, world_size=None, **step):
@@ -93,7 +95,7 @@ def test_the_first_call_has_no_work_before_it():
 def test_ranks_without_a_trace_leave_a_call_incomplete():
     con = database(n_ranks=2, world_size=4)
     for number in range(6):
-        add_call(con, "r", number, (100, 110), (20, 10), step=0, **FAST)
+        add_call(con, "r", number, (100, 110), (20, 10), step=0, comm=UNNAMED, **FAST)
     assert not any(call["is_whole"] for call in calls(con))
     (row,) = signatures(con)
     assert (row["n_ranks"], row["group_size"], row["n_matched"]) == (2, 4, 6)
@@ -101,9 +103,10 @@ def test_ranks_without_a_trace_leave_a_call_incomplete():
     assert dicts(con, "comm_waiting", run="r") == []
 
 
-def test_metadata_may_name_a_smaller_group():
+@pytest.mark.parametrize("told", [{"match": "exact"}, {"match": "order", "comm": "tp"}])
+def test_metadata_may_name_a_smaller_group(told):
     con = database(n_ranks=2, world_size=4)
-    add_call(con, "r", 0, (100, 110), (20, 10), step=0, match="exact", **FAST)
+    add_call(con, "r", 0, (100, 110), (20, 10), step=0, **told, **FAST)
     assert calls(con)[0]["is_whole"]
 
 
@@ -376,11 +379,12 @@ def test_nothing_doubtful():
 
 def test_what_is_doubtful_is_counted():
     con = database(world_size=4)
-    add_call(con, "r", 0, (0, 0), (20, 20), step=0, is_fused=True, **FAST)
-    facts = FAST | {"bytes": None, "bytes_source": None}
+    fast = FAST | {"comm": UNNAMED}
+    add_call(con, "r", 0, (0, 0), (20, 20), step=0, is_fused=True, **fast)
+    facts = fast | {"bytes": None, "bytes_source": None}
     unmatched = {"wait_ns": None, "transfer_ns": None, "match": "none"}
     add_call(con, "r", 1, (0,), (20,), **facts, **unmatched)
-    add_call(con, "r", 2, (0, 0), (20, 20), step=0, **(FAST | {"bytes_source": "model"}))
+    add_call(con, "r", 2, (0, 0), (20, 20), step=0, **(fast | {"bytes_source": "model"}))
     found = issues(con)
     counted = {issue: (row["place"], row["n"], row["of_n"]) for issue, row in found.items()}
     assert counted == {

@@ -31,8 +31,14 @@ tail AS (
 arg AS (
     SELECT
         file_id, correlation, start_ns, any_value(collective) AS collective, any_value(seq) AS seq,
-        any_value(group_size) AS group_size, nullif(any_value(pg_name), '') AS pg_name,
-        nullif(nullif(any_value(pg_desc), ''), 'undefined') AS pg_desc, any_value(pg_ranks) AS pg_ranks
+        nullif(any_value(pg_name), '') AS pg_name,
+        nullif(nullif(any_value(pg_desc), ''), 'undefined') AS pg_desc, any_value(pg_ranks) AS pg_ranks,
+        coalesce(
+            any_value(group_size),
+            CASE WHEN regexp_full_match(any_value(pg_ranks), '\[\d+(, *\d+)*\]')
+                THEN len(string_split(any_value(pg_ranks), ','))
+            END
+        ) AS group_size
     FROM collective_arg
     WHERE kind = 'kernel'
     GROUP BY ALL
