@@ -32,8 +32,6 @@ ranks AS (
         count(*) FILTER (WHERE collectives.step IS NULL) AS n_without_step,
         count(*) FILTER (WHERE collectives.bytes IS NULL) AS n_without_bytes,
         count(*) FILTER (WHERE bytes_source = 'model') AS n_by_model,
-        count(*) FILTER (WHERE collectives.transfer_ns < model_ns) AS n_below_model,
-        max(1 - collectives.transfer_ns / model_ns) AS below_model_by,
         count(*) FILTER (WHERE is_fused) AS n_fused
     FROM collectives
     INNER JOIN collective_calls AS calls
@@ -70,6 +68,28 @@ early AS (
         WHERE run = $run AND transfer_ns IS NOT NULL
         GROUP BY dp, rank
     ) AS matched ON matched.dp = clocks.dp AND matched.rank IS NOT DISTINCT FROM clocks.rank
+),
+
+-- Five per cent: NCCL's table has tenths of us and of GB/s.
+below AS (
+    SELECT
+        collectives.category,
+        count(*) AS n,
+        max(1 - transfer_ns / model_ns) AS most,
+        string_agg(DISTINCT kind || ' ', 'and ' ORDER BY kind || ' ') AS kinds,
+        min(bytes) AS min_bytes,
+        max(bytes) AS max_bytes,
+        EXISTS (
+            SELECT 1
+            FROM nccl_model
+            WHERE nccl_model.run = $run AND nccl_model.category = collectives.category AND algbw_gb_per_s > 0
+        ) AS is_logged
+    FROM collectives
+    LEFT JOIN steps
+        ON steps.run = $run AND steps.dp = collectives.dp AND steps.rank IS NOT DISTINCT FROM collectives.rank
+        AND steps.step = collectives.step
+    WHERE collectives.run = $run AND transfer_ns < 0.95 * model_ns
+    GROUP BY collectives.category
 ),
 
 issues AS (
@@ -180,12 +200,14 @@ issues AS (
     WHERE n_by_model > 0
     UNION ALL
     SELECT
-        13, 'below_model', category, n_below_model, of_n,
-        format('{:,} of {:,} {} calls transfer faster, by up to {:.0f} %, than NCCL''s own model allows: {}',
-            n_below_model, of_n, category, 100 * below_model_by, 'message size or model is wrong'),
+        13, 'below_model', category, n, of_n,
+        format('{:,} of {:,} {} calls ({}{}{}) transfer faster, by up to {:.0f} %, than {} allows: message size or model is wrong',
+            n, of_n, category, coalesce(kinds || 'steps, ', ''), format_bytes(min_bytes),
+            if(min_bytes < max_bytes, ' to ' || format_bytes(max_bytes), ''), 100 * most,
+            if(is_logged, 'NCCL''s own model', 'a model of NCCL''s constants and of the links in its log')),
         'compare with a measured curve: tracekit bench allreduce'
-    FROM ranks
-    WHERE n_below_model > 0
+    FROM below
+    INNER JOIN ranks USING (category)
     UNION ALL
     SELECT
         14, 'fused', category, n_fused, of_n,

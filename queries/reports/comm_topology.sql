@@ -156,7 +156,7 @@ fact AS (
     UNION ALL
     SELECT
         2, 'transport', n_ranks,
-        string_agg(format('{} ({} connections)', way, n_pairs), ', ' ORDER BY n_pairs DESC, way),
+        string_agg(format('{} ({} connection{})', way, n_pairs, if(n_pairs = 1, '', 's')), ', ' ORDER BY n_pairs DESC, way),
         NULL
     FROM way
     GROUP BY n_ranks
@@ -236,7 +236,7 @@ fact AS (
     SELECT
         10, 'setting', NULL,
         format(
-            '{}={}{} ({} processes)', name, value,
+            '{}={}{} ({} process{})', name, value,
             CASE
                 WHEN name = 'NCCL_P2P_DISABLE' AND value = '1' THEN ': P2P is switched off by hand'
                 WHEN name = 'NCCL_SHM_DISABLE' AND value = '1' THEN ': host memory is switched off by hand'
@@ -247,7 +247,8 @@ fact AS (
                 WHEN name = 'NCCL_NVLS_ENABLE' AND value = '0' THEN ': NVLS is switched off by hand'
                 ELSE ''
             END,
-            n_processes
+            n_processes,
+            if(n_processes = 1, '', 'es')
         ),
         name || value
     FROM setting

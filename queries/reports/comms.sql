@@ -39,6 +39,7 @@
 --   clocked_wait_share DOUBLE: part of it before the last rank had come, by the clocks.
 --   busbw_gb_per_s DOUBLE: median bus bandwidth of the transfer (of the call where not matched), GB = 1e9.
 --   model_ns BIGINT: what NCCL's own model allows, a lower bound; NULL where it does not apply.
+--   is_below_model BOOLEAN: true where transfer_p50_ns is less than that by more than its rounding: 5 %.
 --   measured_ns BIGINT: what the calibration measured at this size; NULL without.
 --   last_dp INTEGER: engine of the rank that comes last most often; NULL like it.
 --   last_rank INTEGER: rank that comes last most often; NULL unless matched, and where none does.
@@ -60,7 +61,8 @@ thresholds AS (
         0.25 AS transfer_to,
         0.5 AS matched_from,
         5 AS calls_from,
-        0.3 AS estimates_differ_by
+        0.3 AS estimates_differ_by,
+        0.05 AS model_rounding
 ),
 
 totals AS (
@@ -201,6 +203,7 @@ SELECT
     clocked_wait_share,
     busbw_gb_per_s,
     round(model_ns)::BIGINT AS model_ns,
+    coalesce(transfer_p50_ns < (1 - model_rounding) * model_ns, false) AS is_below_model,
     round(measured_ns)::BIGINT AS measured_ns,
     last.dp AS last_dp,
     last.rank AS last_rank,

@@ -212,6 +212,23 @@ def jumped(con, run):
     add_call(con, run, 0, (0, 900), (50, 20), step=0, wait_ns=None)
 
 
+def alone(con, run):
+    """One rank, whose calls are matched with none."""
+    add(con, "run", run, engine="vllm", tensor_parallel=2, world_size=2)
+    add(con, "file", run, file_id=0, rank=0)
+    times = {"start_ns": 0, "dur_ns": us(1_000), "busy_ns": us(900), "idle_ns": us(100)}
+    add(con, "step", run, rank=0, step=0, kind="decode", **times)
+    unmatched = {"wait_ns": None, "transfer_ns": None, "match": "none"}
+    add_call(con, run, 0, (0,), (50,), step=0, **unmatched)
+
+
+def test_only_columns_that_are_there_are_explained(call, tmp_path):
+    path = write_database(tmp_path / "alone.duckdb", alone)
+    lines = call("comms", database=path).stdout.splitlines()
+    assert "ms: in a step" in lines
+    assert "p95: transfer" not in " ".join(lines)
+
+
 def test_clocks_that_cannot_be_compared_are_told(call, tmp_path):
     path = write_database(tmp_path / "jumped.duckdb", jumped)
     page = " ".join(call("comms", "--issues", database=path).stdout.split())

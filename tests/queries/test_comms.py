@@ -461,12 +461,18 @@ def test_a_drift_that_was_corrected_is_told():
 
 def test_a_transfer_that_is_faster_than_the_model_is_told():
     con = database()
-    for number, model in enumerate((19, 25, None)):
+    for number, model in enumerate((19, 25, 20.5, None)):
         told = FAST | {"model_ns": model and us(model)}
         add_call(con, "r", number, (0, 0), (20, 20), step=0, **told)
     row = issues(con)["below_model"]
-    assert (row["n"], row["of_n"]) == (2, 6)
-    assert "2 of 6 all_reduce calls transfer faster, by up to 20 %," in row["text"]
+    assert (row["n"], row["of_n"]) == (2, 8)
+    assert row["text"] == (
+        "2 of 8 all_reduce calls (decode steps, 13.6 KiB) transfer faster, by up to 20 %, than "
+        "a model of NCCL's constants and of the links in its log allows: "
+        "message size or model is wrong"
+    )
+    (shown,) = signatures(con)
+    assert (shown["model_ns"], shown["is_below_model"]) == (us(20.5), False)
 
 
 def test_kernels_that_do_not_tell_what_they_are():

@@ -12,10 +12,14 @@ TOP = 12
 
 INDENT = " " * 8
 
-LEGEND = (
-    "ms: in a step; us, p95: transfer of a call, that is, its time on the rank that is done first, "
-    "median and 95th percentile; wait%: the rest of the calls' time; busbw in GB/s"
-)
+LEGEND = {
+    "ms": "ms: in a step",
+    "us": "us, p95: transfer of a call, that is, its time on the rank that is done first, "
+    "median and 95th percentile",
+    "wait%": "wait%: the rest of the calls' time",
+    "busbw": "busbw in GB/s",
+}
+"""What columns mean, by the column without which it is left out."""
 
 
 def lines(
@@ -29,7 +33,8 @@ def lines(
         found += [line, *_evidence(row, run, width)]
     more = len(rows) - len(shown)
     folded = [f"{more} more: --all"] if more else []
-    return [*found, *folded, *(output.faint(line) for line in table.wrapped(LEGEND, width))]
+    legend = "; ".join(meaning for column, meaning in LEGEND.items() if column in heading.split())
+    return [*found, *folded, *(output.faint(line) for line in table.wrapped(legend, width))]
 
 
 def topics(rows: list[SimpleNamespace], width: int) -> list[str]:
@@ -131,8 +136,7 @@ def _against(time: float | None, bound: float, name: str) -> str:
 
 
 def _below(row: SimpleNamespace) -> str:
-    is_below = row.transfer_p50_ns and row.model_ns and row.transfer_p50_ns < row.model_ns
-    return "below it: size or model is wrong" if is_below else ""
+    return "below it: size or model is wrong" if row.is_below_model else ""
 
 
 def _choice(row: SimpleNamespace) -> str:
