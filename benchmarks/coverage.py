@@ -5,7 +5,7 @@ Usage: python benchmarks/coverage.py [--seeds N]
 Two runs of generated steps are compared by the report itself (compare_headline), once for each
 seed: each seed is a batch size of its own, so that one query compares many. A step takes 12 ms,
 with a coefficient of variation of 5 % on each of 8 ranks, 90 % of whose variance all ranks share.
-docs/compare.md quotes the results.
+docs/compare.md quotes the results. Needs the extra `dev`: numpy and pandas.
 """
 
 import argparse
