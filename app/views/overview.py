@@ -1,5 +1,6 @@
 """Overview: the runs, and of the chosen one the key figures and findings."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import streamlit as st
@@ -7,6 +8,7 @@ import streamlit as st
 from tracekit.app import choice, data, pairs, parts
 from tracekit.cli import page
 from tracekit.report.document import Finding
+from tracekit.report.summary import ONE_RUN
 
 STEP = ("step", "Step")
 COLLECTIVES = ("collectives", "Collectives")
@@ -55,10 +57,13 @@ def show_run(run: SimpleNamespace) -> None:
     if not figures:
         parts.empty("No step with work on the device: what the traces hold is on Data quality.")
     parts.headline(figures)
+    answered = ""
     for other in others(run)[:1]:
+        answered = ONE_RUN if pairs.is_question(run, other) else ""
         show_comparison(run, other)
     for finding in findings:
-        show_finding(finding, *TOPICS[finding.topic])
+        told = replace(finding, text=finding.text.replace(answered, "").strip())
+        show_finding(told, *TOPICS[finding.topic])
 
 
 def show_late(run: str) -> None:

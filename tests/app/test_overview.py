@@ -21,7 +21,9 @@ def test_all_reduce_share_and_the_slowest_rank_are_told(view, db):
 
 def test_whether_drafts_pay_is_told_by_a_run_of_the_same_model(view):
     for run in ("vllm_cpu_tp2_draft", "vllm_cpu_tp2_baseline"):
-        assert "vllm_cpu_tp2_draft is" in text(view(run=run))
+        shown = text(view(run=run))
+        assert "vllm_cpu_tp2_draft is" in shown
+        assert "only a run without drafts" not in shown
 
 
 def test_every_run_is_in_the_table(view, db):

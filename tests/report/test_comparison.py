@@ -46,8 +46,14 @@ def test_both_runs_are_told_by_name(document):
     assert any(title.startswith("drafting: With drafts") for title in titles)
 
 
+def test_a_question_that_the_other_run_answers_is_not_asked(document):
+    (drafts,) = [finding for finding in document.findings if finding.topic == "drafts"]
+    assert "only a run without drafts" not in drafts.text
+
+
 def test_runs_of_other_models_are_not_compared(db):
     document = report.compare(tracekit.open(db), "baseline", "eagle3")
+    assert any("only a run without drafts" in finding.text for finding in document.findings)
     assert "cannot be compared" in document.findings[0].title
     assert not [c for s in document.sections for c in s.charts if c.title == "Why they differ"]
 

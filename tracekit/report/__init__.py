@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tracekit.report import comparison, prediction
-from tracekit.report.document import Document, Section
+from tracekit.report.document import Document, Finding, Section
 from tracekit.report.measured import Measured
 from tracekit.report.render import html, markdown
 from tracekit.report.sections import sections
-from tracekit.report.summary import findings, key_figures
+from tracekit.report.summary import ONE_RUN, findings, key_figures
 
 if TYPE_CHECKING:
     from tracekit.database import Database
@@ -42,10 +42,21 @@ def compare(database: "Database", base: str, other: str) -> Document:
         run=f"{base} and {other}",
         status="; ".join(document.status for document in each if document.status),
         figures=(*figures, *(figure for document in each for figure in document.figures)),
-        findings=(*told, *(finding for document in each for finding in document.findings)),
+        findings=(*told, *_beside(each, is_compared=bool(figures))),
         sections=(*parts, *joint, *(section for document in each for section in document.sections)),
         asked=tuple(measured.asked.values()),
     )
+
+
+def _beside(each: list[Document], *, is_compared: bool) -> list[Finding]:
+    """Findings of each; where one of the two drafts, the other tells whether that pays."""
+    drafting = [d for d in each if any(finding.topic == "drafts" for finding in d.findings)]
+    answered = ONE_RUN if is_compared and len(drafting) == 1 else ""
+    return [
+        replace(finding, text=finding.text.replace(answered, "").strip())
+        for document in each
+        for finding in document.findings
+    ]
 
 
 def _of_run(measured: Measured, run: str, predicted: tuple[Section, ...]) -> Document:

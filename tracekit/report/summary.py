@@ -24,6 +24,10 @@ WIDE = 10_000
 """Columns of a page whose sentences are to stay whole."""
 
 
+ONE_RUN = "Whether that pays, only a run without drafts can tell."
+"""What a finding about drafts says of a run by itself: beside another run leave it out."""
+
+
 Teller = Callable[[Measured, SimpleNamespace, SimpleNamespace], list[Finding]]
 """What is found of one topic, given the row of `breakdown_headline` and that of `run_list`."""
 
@@ -212,7 +216,7 @@ def _drafts(measured: Measured, row: SimpleNamespace, run: SimpleNamespace) -> l
         for total in totals
         if total.acceptance_rate is not None
     )
-    text = f"{accepted}Whether that pays, only a run without drafts can tell."
+    text = f"{accepted}{ONE_RUN}"
     is_step = table(
         "Phases of a step with drafts", phases, tables.PHASES, lambda part: part.row_kind == "step"
     )
