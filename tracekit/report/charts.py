@@ -8,8 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 WIDTH = 760
-LABELS = 150
+LABELS = 170
 """Room left of the bars."""
+LABEL_LETTER = 7.8
+"""Width of a letter of a label: DejaVu Sans, wider than most, has 7.6 px in names at 12 px."""
 MARGIN = 60
 """Room right of them, for the unit."""
 BAR = 20
@@ -177,5 +179,5 @@ def _ticks(low: float, high: float, whole: bool = False) -> list[float]:
 
 
 def _fit(text: str, width: float) -> str:
-    room = int(width / LETTER)
+    room = int(width / LABEL_LETTER)
     return text if len(text) <= room else text[: room - 1] + "…"
