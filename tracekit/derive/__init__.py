@@ -55,6 +55,7 @@ ORDER = (
     "steps/publish",
     "steps/totals",
     "run",
+    "counters",
     "collectives/calls",
     "collectives/communicators",
     "collectives/pairing",
