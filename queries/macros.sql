@@ -4,6 +4,9 @@
 CREATE OR REPLACE MACRO least_certain(sources) AS
 list_filter(['log', 'counters', 'rule', 'trace'], lambda source: list_contains(sources, source))[1];
 
+-- Whether a step stalled, by the median step of its run: of some steps so long, no interval can be told.
+CREATE OR REPLACE MACRO is_stalled(work_ns, p50_ns) AS work_ns > 3 * p50_ns;
+
 -- Measured steps of a run, a row for each rank: of a kind, by default the run's main one.
 CREATE OR REPLACE MACRO chosen_steps(of_run, of_kind, of_dp) AS TABLE
 SELECT *
@@ -25,7 +28,10 @@ SELECT
     ) AS INTEGER)) AS active_experts,
     max(TRY_CAST(coalesce(
         metadata ->> '$.num_hidden_layers', metadata ->> '$.text_config.num_hidden_layers'
-    ) AS INTEGER)) AS layers
+    ) AS INTEGER)) AS layers,
+    max(TRY_CAST(coalesce(
+        metadata ->> '$.hidden_size', metadata ->> '$.text_config.hidden_size'
+    ) AS INTEGER)) AS hidden_size
 FROM file
 WHERE list_contains(of_runs, run) AND kind = 'config'
 GROUP BY run;

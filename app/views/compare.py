@@ -94,7 +94,9 @@ def _load(rows: list[SimpleNamespace]) -> SimpleNamespace:
 def _figures(row: SimpleNamespace) -> list[Figure]:
     is_token = row.basis == "token"
     of = "an emitted token" if is_token else "a step"
-    found = [Figure("speed-up", f"{row.speedup:.2f}", "x", _interval(row, of))]
+    found: list[Figure] = []
+    if row.speedup is not None:
+        found.append(Figure("speed-up", f"{row.speedup:.2f}", "x", _interval(row, of)))
     if is_token:
         found += [
             _side("time of a token", row, "ns_per_token", units.ms, "ms"),

@@ -11,7 +11,8 @@
 --   other VARCHAR: value in the other, likewise.
 --   verdict VARCHAR: same, differs or unknown (on a side).
 --   effect VARCHAR: what a difference does: refused, warned, or noted: it may be the setting in question.
--- Limits: of a model's path the last part counts. What a run does not tell (driver, clocks, prompts) is not compared.
+-- Limits: of a model's path the last part counts; hidden size, layers and experts are those of its config.json, where there is one.
+--     What a run does not tell (driver, clocks, prompts) is not compared.
 
 WITH traces AS (
     SELECT
@@ -45,21 +46,25 @@ facts AS (
             {'place': 1, 'fact': 'model', 'effect': 'refused', 'value': regexp_extract(rtrim(model, '/'), '([^/]+)$', 1)},
             {'place': 2, 'fact': 'tensor parallel', 'effect': 'refused', 'value': tensor_parallel::VARCHAR},
             {'place': 3, 'fact': 'GPU', 'effect': 'refused', 'value': if(backend = 'cpu', 'CPU', gpu)},
-            {'place': 4, 'fact': 'data parallel', 'effect': 'warned', 'value': n_engines::VARCHAR},
-            {'place': 5, 'fact': 'ranks traced', 'effect': 'warned', 'value': n_ranks::VARCHAR},
-            {'place': 6, 'fact': 'engine', 'effect': 'warned', 'value': engine},
-            {'place': 7, 'fact': 'engine version', 'effect': 'warned', 'value': engine_version},
-            {'place': 8, 'fact': 'CUDA', 'effect': 'warned', 'value': cuda},
-            {'place': 9, 'fact': 'profiler options', 'effect': 'warned', 'value': profiler},
-            {'place': 10, 'fact': 'concurrency', 'effect': 'warned', 'value': concurrency},
-            {'place': 11, 'fact': 'traces', 'effect': 'warned', 'value': if(is_synthetic, 'synthetic', 'recorded')},
-            {'place': 12, 'fact': 'model runner', 'effect': 'noted', 'value': runner},
-            {'place': 13, 'fact': 'speculative decoding', 'effect': 'noted',
+            {'place': 4, 'fact': 'hidden size', 'effect': 'warned', 'value': hidden_size::VARCHAR},
+            {'place': 5, 'fact': 'layers', 'effect': 'warned', 'value': layers::VARCHAR},
+            {'place': 6, 'fact': 'experts', 'effect': 'warned', 'value': experts::VARCHAR},
+            {'place': 7, 'fact': 'data parallel', 'effect': 'warned', 'value': n_engines::VARCHAR},
+            {'place': 8, 'fact': 'ranks traced', 'effect': 'warned', 'value': n_ranks::VARCHAR},
+            {'place': 9, 'fact': 'engine', 'effect': 'warned', 'value': engine},
+            {'place': 10, 'fact': 'engine version', 'effect': 'warned', 'value': engine_version},
+            {'place': 11, 'fact': 'CUDA', 'effect': 'warned', 'value': cuda},
+            {'place': 12, 'fact': 'profiler options', 'effect': 'warned', 'value': profiler},
+            {'place': 13, 'fact': 'concurrency', 'effect': 'warned', 'value': concurrency},
+            {'place': 14, 'fact': 'traces', 'effect': 'warned', 'value': if(is_synthetic, 'synthetic', 'recorded')},
+            {'place': 15, 'fact': 'model runner', 'effect': 'noted', 'value': runner},
+            {'place': 16, 'fact': 'speculative decoding', 'effect': 'noted',
              'value': coalesce(nullif(concat_ws(', K=', speculative_method, num_speculative_tokens), ''), 'off')}
         ], recursive := true)
     FROM runs
     LEFT JOIN traces USING (run)
     LEFT JOIN loads USING (run)
+    LEFT JOIN model_configs(list_concat($base, $other)) USING (run)
     WHERE list_contains($base, runs.run) OR list_contains($other, runs.run)
 ),
 

@@ -37,7 +37,7 @@
 --   ratio DOUBLE: time of the other / time of the base, per token, or per step (mean) where that is the basis.
 --   ratio_low DOUBLE: lower end of its 95 % interval; NULL with fewer than 8 steps on a side.
 --   ratio_high DOUBLE: upper end, likewise.
---   speedup DOUBLE: 1 / ratio.
+--   speedup DOUBLE: 1 / ratio; NULL with has_unknown_tokens.
 --   speedup_low DOUBLE: lower end of its 95 % interval.
 --   speedup_high DOUBLE: upper end.
 --   step_ratio DOUBLE: median step of the other / that of the base.
@@ -49,9 +49,26 @@
 --   other_tokens_per_s_high DOUBLE: upper end.
 --   other_step_p50_ns_low DOUBLE: lower end of the 95 % interval of other_step_p50_ns.
 --   other_step_p50_ns_high DOUBLE: upper end.
---   verdict VARCHAR: faster or slower where the interval of ratio leaves 1 out; else cannot tell.
---   base_more BIGINT: units the base would need more of until a ratio like this left 1 out; NULL with a verdict, without
---     an interval, and where a hundred times as many would not do.
+--   base_stalled BIGINT: steps that stalled: longer than 3 x the median step of their run.
+--   other_stalled BIGINT: likewise.
+--   base_stalled_max_ns DOUBLE: the longest of them; NULL where none did.
+--   other_stalled_max_ns DOUBLE: likewise.
+--   steady_ratio DOUBLE: ratio of the other steps, those that stalled on either side left out; NULL where none did.
+--   steady_ratio_low DOUBLE: lower end of its 95 % interval; NULL with fewer than 8 such steps on a side.
+--   steady_ratio_high DOUBLE: upper end.
+--   steady_speedup DOUBLE: 1 / steady_ratio.
+--   steady_speedup_low DOUBLE: lower end of its 95 % interval.
+--   steady_speedup_high DOUBLE: upper end.
+--   steady_other_ns_per_token_low DOUBLE: as other_ns_per_token_low, without stalled steps; NULL where none did.
+--   steady_other_ns_per_token_high DOUBLE: upper end.
+--   steady_other_tokens_per_s_low DOUBLE: as other_tokens_per_s_low, likewise.
+--   steady_other_tokens_per_s_high DOUBLE: upper end.
+--   has_unknown_tokens BOOLEAN: true where a side verifies drafts and nothing tells the tokens of a step: no speed-up then.
+--   is_decided_by_stalls BOOLEAN: true where what ratio says and what steady_ratio says are not the same.
+--   verdict VARCHAR: faster or slower where the interval of ratio leaves 1 out, and that of steady_ratio likewise where steps
+--     stalled; else, and with has_unknown_tokens, cannot tell.
+--   base_more BIGINT: units the base would need more of until a ratio like this (steady_ratio where steps stalled) left 1 out;
+--     NULL with a verdict, without an interval, where no steps would tell, and where a hundred times as many would not do.
 --   other_more BIGINT: units the other would need more of, likewise.
 --   break_even_tokens_per_step DOUBLE: tokens a step of the other must give to be as fast as the base.
 -- Limits: 2,000 replicates of a moving-block bootstrap, the same for the same steps; docs/compare.md has the rules and how
@@ -59,21 +76,32 @@
 --     run on a side, what differs from run to run is in no interval.
 
 WITH batched AS (
-    SELECT *
+    SELECT *, median(work_ns) OVER (PARTITION BY run, batch) AS run_p50_ns, is_stalled(work_ns, run_p50_ns) AS has_stalled
     FROM sided_steps($base, $other, $kind, $dp)
+    WHERE $batch IS NULL OR batch = $batch
+),
+
+-- A batch's steps, and where some of them stalled once more without those: with and without are two lots.
+lots AS (
+    SELECT *, {'batch': batch, 'is_steady': false} AS lot
+    FROM batched
+    UNION ALL
+    SELECT *, {'batch': batch, 'is_steady': true}
+    FROM batched
+    WHERE NOT has_stalled AND batch IN (SELECT batch FROM batched WHERE has_stalled)
 ),
 
 common AS (
     SELECT
-        batch,
+        lot,
         any_value(kind) AS kind,
         any_value(kind) = 'decode' AND count(expected_tokens) = count(*) AS has_tokens,
+        NOT has_tokens AND bool_or(is_verify) AS is_untold,
         bool_and(is_unprofiled) AS is_unprofiled,
         least(count(DISTINCT run) FILTER (WHERE is_base), count(DISTINCT run) FILTER (WHERE NOT is_base)) > 1 AS has_repeats,
         least(count(*) FILTER (WHERE is_base), count(*) FILTER (WHERE NOT is_base)) AS n_least
-    FROM batched
-    WHERE $batch IS NULL OR batch = $batch
-    GROUP BY batch
+    FROM lots
+    GROUP BY lot
     HAVING n_least > 0
 ),
 
@@ -89,31 +117,33 @@ acceptance AS (
 
 samples AS (
     SELECT
-        is_base, batch, run, work_ns, token_source, has_tokens,
+        is_base, lot, run, work_ns, has_stalled, token_source, has_tokens,
         if(has_tokens, expected_tokens / n_streams, 1) AS tokens,
         if(has_tokens AND token_source IN ('counters', 'log'), coalesce(deviation, 0), 0) AS token_deviation,
-        row_number() OVER (PARTITION BY is_base, batch ORDER BY run, dp, step) AS place,
-        row_number() OVER (PARTITION BY is_base, batch ORDER BY work_ns) AS rank,
+        row_number() OVER (PARTITION BY is_base, lot ORDER BY run, dp, step) AS place,
+        row_number() OVER (PARTITION BY is_base, lot ORDER BY work_ns) AS rank,
         sign(work_ns - median(work_ns) OVER side) AS above,
         work_ns - avg(work_ns) OVER side AS from_mean,
         work_ns - tokens * sum(work_ns) OVER side / sum(tokens) OVER side AS from_rate
-    FROM batched
-    INNER JOIN common USING (batch)
+    FROM lots
+    INNER JOIN common USING (lot)
     LEFT JOIN acceptance USING (run)
-    WINDOW side AS (PARTITION BY is_base, batch)
+    WINDOW side AS (PARTITION BY is_base, lot)
 ),
 
 runs_of_side AS (
-    SELECT is_base, batch, run, sum(token_deviation) AS token_deviation
+    SELECT is_base, lot, run, sum(token_deviation) AS token_deviation
     FROM samples
-    GROUP BY is_base, batch, run
+    GROUP BY is_base, lot, run
 ),
 
 -- Lag-1 autocorrelation of the steps, or of what they are off the rate where that is more; corrected for its bias.
 sides AS (
     SELECT
-        is_base, batch,
+        is_base, lot,
         count(*) AS n,
+        count(*) FILTER (WHERE has_stalled) AS stalled,
+        max(work_ns) FILTER (WHERE has_stalled) AS longest_ns,
         count(DISTINCT run) AS n_runs,
         sum(work_ns) / sum(tokens) AS ns_per_token,
         CASE WHEN bool_and(has_tokens) THEN avg(tokens) END AS tokens_per_step,
@@ -128,9 +158,9 @@ sides AS (
     FROM (
         SELECT *, lag(from_mean) OVER line AS mean_before, lag(from_rate) OVER line AS rate_before
         FROM samples
-        WINDOW line AS (PARTITION BY is_base, batch ORDER BY place)
+        WINDOW line AS (PARTITION BY is_base, lot ORDER BY place)
     )
-    GROUP BY is_base, batch
+    GROUP BY is_base, lot
 ),
 
 plans AS (
@@ -149,10 +179,10 @@ plans AS (
             has_repeats,
             0,
             (SELECT sqrt(sum(token_deviation ** 2)) FROM runs_of_side
-             WHERE runs_of_side.is_base = sides.is_base AND runs_of_side.batch = sides.batch) / n_tokens
+             WHERE runs_of_side.is_base = sides.is_base AND runs_of_side.lot = sides.lot) / n_tokens
         ) AS noise
     FROM sides
-    INNER JOIN common USING (batch)
+    INNER JOIN common USING (lot)
     CROSS JOIN LATERAL (SELECT least(greatest(coalesce(autocorrelation, 0), 0), 0.9) AS rho)
     CROSS JOIN LATERAL (
         SELECT greatest(1, least(round((sqrt(6) * rho / (1 - rho ** 2)) ** (2 / 3) * n ** (1 / 3)), n // 4))::BIGINT AS block
@@ -161,26 +191,26 @@ plans AS (
 
 blocks AS (
     SELECT
-        is_base, batch, place AS number, count(*) OVER ahead AS n,
+        is_base, lot, place AS number, count(*) OVER ahead AS n,
         sum(work_ns) OVER ahead AS work_ns, sum(tokens) OVER ahead AS tokens, sum(above) OVER ahead AS above
     FROM samples
-    INNER JOIN plans USING (is_base, batch)
+    INNER JOIN plans USING (is_base, lot)
     WHERE n >= 8 AND NOT has_repeats
-    WINDOW ahead AS (PARTITION BY is_base, batch ORDER BY place ROWS BETWEEN CURRENT ROW AND block - 1 FOLLOWING)
+    WINDOW ahead AS (PARTITION BY is_base, lot ORDER BY place ROWS BETWEEN CURRENT ROW AND block - 1 FOLLOWING)
     UNION ALL
     SELECT
-        is_base, batch, row_number() OVER (PARTITION BY is_base, batch ORDER BY run), count(*),
+        is_base, lot, row_number() OVER (PARTITION BY is_base, lot ORDER BY run), count(*),
         sum(work_ns), sum(tokens), sum(above)
     FROM samples
-    INNER JOIN common USING (batch)
+    INNER JOIN common USING (lot)
     WHERE has_repeats
-    GROUP BY is_base, batch, run
+    GROUP BY is_base, lot, run
 ),
 
 -- As random as can be and the same each time: hash of one number (that of several numbers is not).
 draws AS (
     SELECT
-        is_base, batch, replicate, key,
+        is_base, lot, replicate, key,
         least(n_blocks, 1 + floor(n_blocks * (hash(key + draw) / 2.0 ** 64)))::BIGINT AS number
     FROM plans
     CROSS JOIN range(2000) AS replicates (replicate)
@@ -191,49 +221,49 @@ draws AS (
 
 means AS (
     SELECT
-        is_base, batch, replicate,
+        is_base, lot, replicate,
         ln(sum(work_ns) / sum(tokens)) AS log_rate,
         sum(above) / sum(n) AS above,
         hash(any_value(key)) / 2.0 ** 64 AS chance
     FROM draws
-    INNER JOIN blocks USING (is_base, batch, number)
-    GROUP BY is_base, batch, replicate
+    INNER JOIN blocks USING (is_base, lot, number)
+    GROUP BY is_base, lot, replicate
 ),
 
 -- A replicate's median is the quantile with as many steps above it as the replicate has above the median of all.
 -- Acceptance varies like a normal variable (Tukey's approximation of its quantile).
 deviations AS (
     SELECT
-        is_base, batch, replicate, freedom, p50_ns,
+        is_base, lot, replicate, freedom, p50_ns,
         sqrt(inflation) * (log_rate - avg(log_rate) OVER side) - noise * 4.91 * (chance ** 0.14 - (1 - chance) ** 0.14)
             AS rate,
         (n - 1) * least(greatest(0.5 + sqrt(inflation) * (above - avg(above) OVER side) / 2, 0), 1) AS p50_place
     FROM means
-    INNER JOIN plans USING (is_base, batch)
-    WINDOW side AS (PARTITION BY is_base, batch)
+    INNER JOIN plans USING (is_base, lot)
+    WINDOW side AS (PARTITION BY is_base, lot)
 ),
 
 ordered AS (
     SELECT
-        is_base, batch, work_ns,
+        is_base, lot, work_ns,
         row_number() OVER line - 1 AS place,
         lead(work_ns, 1, work_ns) OVER line - work_ns AS to_next
     FROM samples
-    WINDOW line AS (PARTITION BY is_base, batch ORDER BY work_ns)
+    WINDOW line AS (PARTITION BY is_base, lot ORDER BY work_ns)
 ),
 
 replicates AS (
     SELECT
-        is_base, batch, replicate, freedom, rate,
+        is_base, lot, replicate, freedom, rate,
         ln((work_ns + (p50_place - place) * to_next) / p50_ns) AS p50
     FROM deviations
-    INNER JOIN ordered USING (is_base, batch)
+    INNER JOIN ordered USING (is_base, lot)
     WHERE ordered.place = floor(p50_place)
 ),
 
 spreads AS (
     SELECT
-        batch,
+        lot,
         quantile_cont(other.rate - base.rate, [0.025, 0.975]) AS ratio_spread,
         quantile_cont(other.p50 - base.p50, [0.025, 0.975]) AS step_spread,
         quantile_cont(other.rate, [0.025, 0.975]) AS rate_spread,
@@ -243,9 +273,9 @@ spreads AS (
         any_value(base.freedom) AS base_freedom,
         any_value(other.freedom) AS other_freedom
     FROM replicates AS base
-    INNER JOIN replicates AS other USING (batch, replicate)
+    INNER JOIN replicates AS other USING (lot, replicate)
     WHERE base.is_base AND NOT other.is_base
-    GROUP BY batch
+    GROUP BY lot
 ),
 
 -- A spread is an estimate itself: Student's t instead of 1.96, for a ratio with Welch's degrees of freedom.
@@ -269,7 +299,7 @@ intervals AS (
     FROM spreads
 ),
 
-figures AS (
+figures AS MATERIALIZED (
     SELECT
         base, other, common.*,
         other.ns_per_token / base.ns_per_token AS ratio,
@@ -278,18 +308,33 @@ figures AS (
         list_transform(step_spread, lambda x: step_ratio * exp(x * stretch[1])) AS step_ends,
         list_transform(rate_spread, lambda x: other.ns_per_token * exp(x * stretch[2])) AS rate_ends,
         list_transform(p50_spread, lambda x: other.p50_ns * exp(x * stretch[2])) AS p50_ends,
+        CASE WHEN ends[2] < 1 THEN 'faster' WHEN ends[1] > 1 THEN 'slower' ELSE 'cannot tell' END AS finding,
         -- The interval shrinks with the root of the number of units.
         (ln(ratio / ends[if(ratio > 1, 1, 2)]) / ln(ratio)) ** 2 - 1 AS more
     FROM common
-    INNER JOIN plans AS base ON base.is_base AND base.batch = common.batch
-    INNER JOIN plans AS other ON NOT other.is_base AND other.batch = common.batch
-    LEFT JOIN intervals ON intervals.batch = common.batch
+    INNER JOIN plans AS base ON base.is_base AND base.lot = common.lot
+    INNER JOIN plans AS other ON NOT other.is_base AND other.lot = common.lot
+    LEFT JOIN intervals ON intervals.lot = common.lot
+),
+
+found AS (
+    SELECT
+        whole.*,
+        nullif(whole.lot.batch, -1) AS batch,
+        steady.ratio AS steady_ratio,
+        steady.ends AS steady_ends,
+        steady.rate_ends AS steady_rate_ends,
+        steady.finding AS steady_finding,
+        if(steady.lot IS NULL, whole.more, steady.more) AS more_units
+    FROM figures AS whole
+    LEFT JOIN figures AS steady ON steady.lot.is_steady AND steady.lot.batch = whole.lot.batch
+    WHERE NOT whole.lot.is_steady
 )
 
 SELECT
     kind,
-    nullif(batch, -1) AS batch,
-    batch = first(batch) OVER (ORDER BY n_least DESC, batch) AS is_main,
+    batch,
+    lot = first(lot) OVER (ORDER BY n_least DESC, lot.batch) AS is_main,
     if(has_repeats, 'run', 'step') AS unit,
     is_unprofiled,
     if(has_tokens, 'token', 'step') AS basis,
@@ -314,9 +359,9 @@ SELECT
     ratio,
     ends[1] AS ratio_low,
     ends[2] AS ratio_high,
-    1 / ratio AS speedup,
-    1 / ends[2] AS speedup_low,
-    1 / ends[1] AS speedup_high,
+    if(is_untold, NULL, 1 / ratio) AS speedup,
+    if(is_untold, NULL, 1 / ends[2]) AS speedup_low,
+    if(is_untold, NULL, 1 / ends[1]) AS speedup_high,
     step_ratio,
     step_ends[1] AS step_ratio_low,
     step_ends[2] AS step_ratio_high,
@@ -326,10 +371,28 @@ SELECT
     1e9 / other_ns_per_token_low AS other_tokens_per_s_high,
     p50_ends[1] AS other_step_p50_ns_low,
     p50_ends[2] AS other_step_p50_ns_high,
-    CASE WHEN ends[2] < 1 THEN 'faster' WHEN ends[1] > 1 THEN 'slower' ELSE 'cannot tell' END AS verdict,
-    CASE WHEN verdict = 'cannot tell' AND more < 100 THEN ceil(more * if(has_repeats, base.n_runs, base.n))::BIGINT END
-        AS base_more,
-    CASE WHEN base_more IS NOT NULL THEN ceil(more * if(has_repeats, other.n_runs, other.n))::BIGINT END AS other_more,
+    base.stalled AS base_stalled,
+    other.stalled AS other_stalled,
+    base.longest_ns AS base_stalled_max_ns,
+    other.longest_ns AS other_stalled_max_ns,
+    steady_ratio,
+    steady_ends[1] AS steady_ratio_low,
+    steady_ends[2] AS steady_ratio_high,
+    if(is_untold, NULL, 1 / steady_ratio) AS steady_speedup,
+    if(is_untold, NULL, 1 / steady_ends[2]) AS steady_speedup_low,
+    if(is_untold, NULL, 1 / steady_ends[1]) AS steady_speedup_high,
+    if(has_tokens, steady_rate_ends[1], NULL) AS steady_other_ns_per_token_low,
+    if(has_tokens, steady_rate_ends[2], NULL) AS steady_other_ns_per_token_high,
+    1e9 / steady_other_ns_per_token_high AS steady_other_tokens_per_s_low,
+    1e9 / steady_other_ns_per_token_low AS steady_other_tokens_per_s_high,
+    is_untold AS has_unknown_tokens,
+    coalesce(finding != steady_finding, false) AND NOT is_untold AS is_decided_by_stalls,
+    if(is_untold OR is_decided_by_stalls, 'cannot tell', finding) AS verdict,
+    CASE
+        WHEN finding = 'cannot tell' AND NOT is_untold AND NOT is_decided_by_stalls AND more_units < 100
+            THEN ceil(more_units * if(has_repeats, base.n_runs, base.n))::BIGINT
+    END AS base_more,
+    CASE WHEN base_more IS NOT NULL THEN ceil(more_units * if(has_repeats, other.n_runs, other.n))::BIGINT END AS other_more,
     ratio * other_tokens_per_step AS break_even_tokens_per_step
-FROM figures
+FROM found
 ORDER BY batch

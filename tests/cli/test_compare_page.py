@@ -38,6 +38,12 @@ def untold(con, run):
     add_run(con, run, [10_000] * 10, None)
 
 
+def stalled(con, run):
+    """The plain run once more and longer, with steps that take five times as long."""
+    times = [10_000, 10_100, 9_900, 10_050, 9_950] * 10
+    add_run(con, run, [50_000 if step % 12 == 5 else time for step, time in enumerate(times)])
+
+
 def elsewhere(con, run):
     """Another machine."""
     add_run(con, run, [10_000] * 10, gpu="A100")
@@ -46,7 +52,7 @@ def elsewhere(con, run):
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory):
     path = tmp_path_factory.mktemp("compare") / "pair.duckdb"
-    return write_database(path, plain, drafted, again, elsewhere, untold)
+    return write_database(path, plain, drafted, again, elsewhere, untold, stalled)
 
 
 def test_page(call, pair):
@@ -148,6 +154,15 @@ def test_gates(call, pair, other, expression, words, exit_code):
     assert ("cannot tell" in result.stderr) is (other == "again" and expression.startswith("ms"))
 
 
+def test_what_stalled_steps_decide_is_no_verdict_and_fails_no_gate(call, pair):
+    words = ("compare", "plain", "stalled", "--gate", "ms_per_token<=+0.01%")
+    result = call(*words, database=pair)
+    page = " ".join(result.stdout.split())
+    assert "4 steps of stalled stalled (up to 50.00 ms, median 10.00 ms); without" in page
+    assert "takes 1.000x as long per emitted token" in page
+    assert "gate ms_per_token<=+0.01%: cannot tell, +32.0 %" in page
+
+
 def test_a_gate_that_is_none_is_wrong_usage(call, pair):
     for expression in ("ms_per_token<3", "speed<=3%", "step_ms<=", "step_ms<=.", ""):
         words = ("compare", "plain", "drafted", "--gate", expression)
@@ -170,12 +185,14 @@ def test_without_tokens_the_page_is_about_steps(call, pair):
     page = call("compare", "plain", "untold", database=pair).stdout
     assert "tokens/step" not in page
     assert "ms/step" in page
+    assert "Cannot tell which is faster: tokens of a step are not known" in page
     words = ("compare", "plain", "untold", "--gate", "ms_per_token<=+3%")
     assert "is not known; use step_ms" in call(*words, database=pair, exit_code=1).stderr
 
 
 def figures(low, high, name="ratio"):
-    return SimpleNamespace(basis="token", **{name: 1, f"{name}_low": low, f"{name}_high": high})
+    interval = {name: 1, f"{name}_low": low, f"{name}_high": high}
+    return SimpleNamespace(basis="token", base_stalled=0, other_stalled=0, **interval)
 
 
 @pytest.mark.parametrize(
@@ -190,6 +207,16 @@ def figures(low, high, name="ratio"):
 def test_a_gate_fails_where_the_whole_interval_is_beyond_it(low, high, verdict):
     judged = gate.judge(gate.parse("ms_per_token<=+3%"), figures(low, high))
     assert judged.verdict == verdict
+
+
+def test_a_gate_that_stalled_steps_decide_neither_holds_nor_fails():
+    row = figures(1.04, 1.05)
+    row.other_stalled, row.steady_ratio_low, row.steady_ratio_high = 1, 0.99, 1.01
+    judged = gate.judge(gate.parse("ms_per_token<=+3%"), row)
+    assert (judged.verdict, judged.is_decided_by_stalls) == ("cannot tell", True)
+    assert gate.words(judged).endswith("; stalled steps decide it")
+    row.steady_ratio_low, row.steady_ratio_high = 1.04, 1.05
+    assert gate.judge(gate.parse("ms_per_token<=+3%"), row).verdict == "fails"
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,45 @@ def test_fewer_than_eight_steps_have_no_interval(empty):
     assert row.ratio == pytest.approx(2)
 
 
+# Four steps of fifty that take five times as long, among 1 % of noise.
+SPIKED = [50_000 if step % 12 == 5 else time for step, time in enumerate(STEADY * 5)]
+
+
+def test_stalled_steps_make_no_verdict(empty):
+    add_run(empty, "base", STEADY * 5)
+    add_run(empty, "other", SPIKED)
+    row = compare(empty)
+    assert row.ratio_low > 1
+    assert (row.verdict, row.is_decided_by_stalls, row.base_more) == ("cannot tell", True, None)
+    assert (row.base_stalled, row.other_stalled, row.other_stalled_max_ns) == (0, 4, us(50_000))
+    assert row.base_stalled_max_ns is None
+    assert row.steady_ratio_low < 1 < row.steady_ratio_high < 1.01
+    assert row.steady_speedup == pytest.approx(1 / row.steady_ratio)
+
+
+def test_a_difference_that_stands_without_stalled_steps_is_told(empty):
+    add_run(empty, "base", STEADY * 5)
+    add_run(empty, "other", [2 * time for time in SPIKED])
+    row = compare(empty)
+    assert (row.verdict, row.is_decided_by_stalls) == ("slower", False)
+    assert row.steady_ratio == pytest.approx(2, rel=0.01)
+    assert row.steady_other_ns_per_token_low < us(20_000) < row.steady_other_ns_per_token_high
+
+
+def test_without_stalled_steps_there_is_one_interval(empty):
+    add_run(empty, "base", STEADY)
+    add_run(empty, "other", [2.9 * time for time in STEADY])
+    row = compare(empty)
+    assert (row.verdict, row.other_stalled, row.steady_ratio) == ("slower", 0, None)
+
+
+def test_a_slow_run_among_repeats_is_not_stalled(empty):
+    for name, factor in (("base0", 1), ("base1", 4), ("other0", 1), ("other1", 1)):
+        add_run(empty, name, [factor * time for time in STEADY])
+    row = compare(empty, ["base0", "base1"], ["other0", "other1"])
+    assert (row.unit, row.base_stalled, row.steady_ratio) == ("run", 0, None)
+
+
 def test_the_same_steps_have_the_same_interval_each_time(empty):
     add_run(empty, "base", STEADY)
     add_run(empty, "other", STEADY[::-1])
@@ -165,6 +204,7 @@ def test_without_tokens_steps_are_compared(empty):
     row = compare(empty)
     assert (row.basis, row.base_ns_per_token, row.other_tokens_per_s) == ("step", None, None)
     assert row.ratio == pytest.approx(2)
+    assert (row.has_unknown_tokens, row.verdict, row.speedup) == (True, "cannot tell", None)
     bars = dicts(empty, "compare_waterfall", base="base", other="other")
     assert [bar["row_kind"] for bar in bars] == ["base", "overlap", "idle", "other"]
 
@@ -313,6 +353,17 @@ def test_context_tells_what_forbids_and_what_only_warns(empty):
     assert found["engine version"] == ("differs", "warned")
     assert found["profiler options"] == ("differs", "warned")
     assert found["speculative decoding"] == ("differs", "noted")
+
+
+def test_a_model_of_the_same_name_and_another_size_differs(empty):
+    for place, (name, layers) in enumerate((("base", 61), ("other", 30)), start=7):
+        add_run(empty, name, STEADY)
+        config = json.dumps({"hidden_size": 7168, "num_hidden_layers": layers})
+        add(empty, "file", name, file_id=place, kind="config", metadata=config)
+    found = facts(empty)
+    assert found["model"] == ("same", "refused")
+    assert found["hidden size"] == ("same", "warned")
+    assert found["layers"] == ("differs", "warned")
 
 
 def test_repeats_that_are_not_alike_differ(empty):

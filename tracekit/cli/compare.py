@@ -132,5 +132,5 @@ def _check_gates(judged: list[Judgement], strict: bool) -> None:
     failed = [each for each in judged if each.verdict == "fails"]
     unsure = [each for each in judged if strict and each.verdict == "cannot tell"]
     if failed or unsure:
-        told = ", ".join(compare_page.judgement(each) for each in (*failed, *unsure))
+        told = ", ".join(gate.words(each) for each in (*failed, *unsure))
         raise GateError(f"{told}; see what changed in the page without --gate")

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from tracekit import units
-from tracekit.cli import names, output, page, table, waterfall
+from tracekit.cli import certainty, gate, names, output, page, table, waterfall
 from tracekit.cli.gate import Judgement
 
 if TYPE_CHECKING:
@@ -59,21 +59,8 @@ def difference(row: SimpleNamespace) -> str:
     return table.visible(f"{row.fact} {row.base or '?'} -> {row.other or '?'}")
 
 
-def judgement(each: Judgement) -> str:
-    """`ms_per_token<=+3%: fails, +6.1 % (+5.0 % to +7.2 %)`."""
-    form = page.change if each.is_relative else _number
-    if each.low is None or each.high is None:
-        return f"{each.gate}: {each.verdict}, {form(each.value)}"
-    ends = f"{form(each.low)} to {form(each.high)}"
-    return f"{each.gate}: {each.verdict}, {form(each.value)} ({ends})"
-
-
-def _number(value: float) -> str:
-    return f"{value:,.2f}"
-
-
 def _colored(each: Judgement) -> str:
-    line = f"gate {judgement(each)}"
+    line = f"gate {gate.words(each)}"
     return line if each.verdict == "holds" else output.warning(line)
 
 
@@ -140,6 +127,7 @@ def sentences(main: SimpleNamespace, sides: tuple[str, str]) -> list[str]:
     """Which side is faster and how certain that is; `main` is of the report `compare_headline`."""
     told = (
         _sentence(main, sides),
+        certainty.stalled(main, sides),
         _speed(main),
         _samples(main),
         _chance(main),
@@ -159,6 +147,8 @@ def _sentence(main: SimpleNamespace, sides: tuple[str, str]) -> str:
         return f"{sides[1]} is {_times(main.speedup)}x faster per {what}."
     if main.verdict == "slower":
         return f"{sides[1]} is {_times(main.ratio)}x slower per {what}."
+    if why := certainty.why_not(main):
+        return f"Cannot tell which is faster: {why}."
     if main.ratio_low is None:
         return "Cannot tell which is faster: fewer than 8 steps on a side."
     if main.base_more is None:

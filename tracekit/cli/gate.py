@@ -4,6 +4,7 @@ import re
 from dataclasses import asdict, dataclass
 from types import SimpleNamespace
 
+from tracekit.cli import page
 from tracekit.errors import QueryError
 
 _FORM = re.compile(r"\s*(\w+)\s*(<=|>=)\s*([+-]?(?:\d+\.?\d*|\.\d+))\s*(%?)\s*")
@@ -39,6 +40,7 @@ class Judgement:
     """A gate held against a comparison: `verdict` is holds, fails or cannot tell.
 
     `value`, its 95 % interval and `limit` are in the metric's unit, or ratios of other to base.
+    What stalled steps decide (it is another verdict without them) nobody can tell.
     """
 
     gate: str
@@ -48,6 +50,7 @@ class Judgement:
     limit: float
     is_relative: bool
     verdict: str
+    is_decided_by_stalls: bool
 
     def as_dict(self) -> dict[str, object]:
         """The members by name, for JSON."""
@@ -78,7 +81,8 @@ def judge(gate: Gate, row: SimpleNamespace) -> Judgement:
     """Whether a gate holds, of a row of `compare_headline`.
 
     It holds where the whole 95 % interval keeps to the limit, and fails where the whole interval
-    is beyond it: a regression has to be proven, and so has its absence.
+    is beyond it, with stalled steps and without: a regression has to be proven, and so has its
+    absence.
 
     Raises:
         QueryError: the runs do not tell what the gate is about.
@@ -88,9 +92,35 @@ def judge(gate: Gate, row: SimpleNamespace) -> Judgement:
     if gate.metric != "step_ms" and row.basis != "token":
         raise QueryError(f"{gate.text}: how many tokens a step gives is not known; use step_ms")
     per_unit = 1.0 if gate.is_relative else _PER_UNIT[gate.metric]
-    low, high = (_scaled(getattr(row, f"{name}_{end}"), per_unit) for end in ("low", "high"))
+    low, high = _interval(row, name, per_unit)
     verdict = _verdict(gate, low, high)
-    return Judgement(gate.text, value / per_unit, low, high, gate.limit, gate.is_relative, verdict)
+    has_stalls = gate.metric != "step_ms" and row.base_stalled + row.other_stalled > 0
+    steady = _interval(row, f"steady_{name}", per_unit) if has_stalls else (low, high)
+    is_decided = _verdict(gate, *steady) != verdict
+    told = "cannot tell" if is_decided else verdict
+    figures = (value / per_unit, low, high, gate.limit)
+    return Judgement(gate.text, *figures, gate.is_relative, told, is_decided)
+
+
+def words(each: Judgement) -> str:
+    """`ms_per_token<=+3%: fails, +6.1 % (+5.0 % to +7.2 %)`."""
+    form = page.change if each.is_relative else _number
+    if each.low is None or each.high is None:
+        return f"{each.gate}: {each.verdict}, {form(each.value)}"
+    ends = f"{form(each.low)} to {form(each.high)}"
+    why = "; stalled steps decide it" if each.is_decided_by_stalls else ""
+    return f"{each.gate}: {each.verdict}, {form(each.value)} ({ends}){why}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.2f}"
+
+
+def _interval(
+    row: SimpleNamespace, name: str, per_unit: float
+) -> tuple[float | None, float | None]:
+    low, high = getattr(row, f"{name}_low"), getattr(row, f"{name}_high")
+    return _scaled(low, per_unit), _scaled(high, per_unit)
 
 
 def _scaled(value: float | None, per_unit: float) -> float | None:

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 from tracekit import units
-from tracekit.cli import page, waterfall
+from tracekit.cli import certainty, page, waterfall
 from tracekit.report import pictures
 from tracekit.report.document import Column, Figure, Finding, Section, table
 from tracekit.report.measured import Measured
@@ -21,6 +21,7 @@ def key_figures(measured: Measured, base: str, other: str) -> tuple[Figure, ...]
     return tuple(
         Figure(f"{other} against {base}", f"{row.speedup:.2f}", "x as fast", _certainty(row))
         for row in _main(measured, base, other)
+        if not row.has_unknown_tokens
     )
 
 
@@ -37,7 +38,8 @@ def findings(measured: Measured, base: str, other: str) -> tuple[Finding, ...]:
         proof = table("What they are", context, CONTEXT)
         return (Finding(f"{base} and {other} have no steps of one load in common.", "", proof),)
     (main,) = _main(measured, base, other)
-    return (Finding(_sentence(main, base, other), _samples(main), table("Runs", rows, HEADLINE)),)
+    certain = " ".join(filter(None, (_samples(main), certainty.stalled(main, (base, other)))))
+    return (Finding(_sentence(main, base, other), certain, table("Runs", rows, HEADLINE)),)
 
 
 def sections(measured: Measured, base: str, other: str) -> tuple[Section, ...]:
@@ -86,10 +88,14 @@ def _sentence(row: SimpleNamespace, base: str, other: str) -> str:
         return f"{other} is {row.speedup:.2f}x faster than {base}, for {what}."
     if row.verdict == "slower":
         return f"{other} is {row.ratio:.2f}x slower than {base}, for {what}."
-    return f"Which of {base} and {other} is faster, for {what}, cannot be told."
+    told = f"Which of {base} and {other} is faster, for {what}, cannot be told"
+    why = certainty.why_not(row)
+    return f"{told}: {why}." if why else f"{told}."
 
 
 def _samples(row: SimpleNamespace) -> str:
+    if row.has_unknown_tokens:
+        return ""
     if row.ratio_low is None:
         return "It takes 8 steps on each side to tell what may be chance."
     more = (
@@ -109,7 +115,9 @@ def _interval(row: SimpleNamespace) -> str:
 
 def _certainty(row: SimpleNamespace) -> str:
     interval = _interval(row)
-    return f"95 %: {interval}" if interval else "too few steps for an interval"
+    if not interval:
+        return "too few steps for an interval"
+    return f"95 %: {interval}" + ("; stalled steps decide it" if row.is_decided_by_stalls else "")
 
 
 def _ms(ns: float | None) -> str:
@@ -134,7 +142,7 @@ HEADLINE: list[Column] = [
     (">other", lambda row: _ms(row.other_step_p50_ns)),
     (">base ms per token", lambda row: _ms(row.base_ns_per_token)),
     (">other", lambda row: _ms(row.other_ns_per_token)),
-    (">speed-up", lambda row: f"{row.speedup:.2f}"),
+    (">speed-up", lambda row: "" if row.speedup is None else f"{row.speedup:.2f}"),
     (">95 %", lambda row: _interval(row)),
     ("verdict", lambda row: row.verdict),
 ]
