@@ -119,9 +119,9 @@ def tokens(totals: list[SimpleNamespace]) -> None:
         frame = data.report("spec_totals", run=chosen.run)
         parts.computed(frame, "spec_totals", {"run": chosen.run})
         return
+    (row,) = data.rows("spec_untold", run=chosen.run)
     parts.empty(
-        "No acceptance: no /metrics text from before and after the window beside the run, and no "
-        "log that tells of drafts.",
+        f"{spec.untold(row)}.",
         "tracekit capture --run NAME -- vllm serve MODEL --speculative-config ...",
     )
 

@@ -117,6 +117,34 @@ def test_a_log_beside_a_trace_is_enough(call, tmp_path):
     assert "log: all that the engine says, rounded; 2.26 tokens per draft\n" in shown
 
 
+def metrics(drafts, accepted):
+    names = {"drafts": drafts, "draft_tokens": drafts, "accepted_tokens": accepted}
+    return "".join(f"vllm:spec_decode_num_{name}_total {n}\n" for name, n in names.items())
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said", "losses"),
+    [
+        ((5, 3), ("NaN", 4), "counters of drafts are no finite numbers", 1),
+        ((5, 3), (2, 1), "counters of drafts fell: the server was started again", 1),
+        ((5, 3), (5, 3), "the /metrics texts beside it tell of no draft in the window", 0),
+    ],
+    ids=["NaN", "fell", "none"],
+)
+def test_counters_that_cannot_be_used_are_told(call, tmp_path, before, after, said, losses):
+    folder, path = tmp_path / "x", tmp_path / "x.duckdb"
+    folder.mkdir()
+    (folder / "metrics_before.prom").write_text(metrics(*before))
+    (folder / "metrics_after.prom").write_text(metrics(*after))
+    trace = {"traceEvents": [], "distributedInfo": {"rank": 0}}
+    (folder / "rank0.1.pt.trace.json.gz").write_bytes(gzip.compress(json.dumps(trace).encode()))
+    tracekit.ingest(folder, db=path)
+    (row,) = tracekit.open(path).report("spec_untold", run="x").records()
+    assert row.reason.endswith(said)
+    rows = tracekit.open(path).report("losses", run="x").records()
+    assert len([row for row in rows if row.reason in said]) == losses
+
+
 def detailed(con, run):
     verified(con, run)
     con.execute("UPDATE step SET n_draft_tokens = 2")

@@ -71,6 +71,12 @@ def test_values_that_no_counter_reaches_go_to_the_ledger(con, tmp_path):
     assert ledger(con) == [(1, "metrics value too large", 2, "a 1e30", True)]
 
 
+def test_a_counter_of_drafts_that_is_no_number_is_a_loss(con, tmp_path):
+    line = "vllm:spec_decode_num_drafts_total NaN"
+    read(con, tmp_path, {"before": "a 1\n", "after": f"a 1\n{line}\nx NaN\n"})
+    assert ledger(con) == [(1, "counters of drafts are no finite numbers", 1, line, True)]
+
+
 def test_buckets_and_values_that_are_no_numbers_are_left_out(con, tmp_path):
     text = 't_bucket{le="0.5"} 3\nt_bucket{le="+Inf"} 4\nt_sum 1\nt_count 4\nx NaN\ny +Inf\n'
     read(con, tmp_path, {"before": text, "after": text})

@@ -92,7 +92,11 @@ def _write_page(
             *page.title(facts, figures[0].n_ranks if figures else facts.n_ranks, width),
             *_head(figures, totals, gaps, cost, waiting, facts, width),
             *_phases(_with_waiting(phases, waiting), cost, width),
-            *_acceptance(positions, totals, cost, width),
+            *(
+                _acceptance(positions, totals, cost, width)
+                if totals
+                else _none(database, run, width)
+            ),
             *after,
         ]
     )
@@ -150,18 +154,22 @@ def _phases(rows: list[SimpleNamespace], cost: list[SimpleNamespace], width: int
     return ["", output.strong(heading), *shown, *window, *more]
 
 
+def _none(database: "Database", run: str, width: int) -> list[str]:
+    (row,) = database.report("spec_untold", run=run).records()
+    return ["", *table.wrapped(untold(row), width)]
+
+
+def untold(row: SimpleNamespace) -> str:
+    """Why no acceptance is known, of the report `spec_untold`."""
+    return f"no acceptance: {row.reason}, and no log that tells of drafts"
+
+
 def _acceptance(
     positions: list[SimpleNamespace],
     totals: list[SimpleNamespace],
     cost: list[SimpleNamespace],
     width: int,
 ) -> list[str]:
-    if not totals:
-        said = (
-            "no acceptance: no /metrics text from before and after the window beside it, "
-            "and no log that tells of drafts"
-        )
-        return ["", *table.wrapped(said, width)]
     (total,) = totals
     heading, *lines = table.of(positions, POSITIONS, width)
     shown = [output.strong(heading), *lines] if positions else []

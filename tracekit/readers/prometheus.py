@@ -3,7 +3,7 @@
 Kept are all samples with a finite value but histogram buckets (`_bucket` with `le`): on vLLM 0.32
 they are 294 of 430 samples and no question needs them, `_sum` and `_count` stay. `_created` stays
 too: where it differs between the two texts the server was started again in between. Values that
-no counter can have reached go to the ledger.
+no counter can have reached go to the ledger, and those of drafts that are NaN or infinite.
 """
 
 import json
@@ -29,6 +29,9 @@ MAX_BYTES = 16 * 1024 * 1024
 MAX_VALUE = 2.0**53
 """A float that was counted up by one ends here; sums of larger ones would not fit a BIGINT."""
 
+DRAFTS = "vllm:spec_decode_num_"
+"""How names of counters begin that are read of drafts: one that is not finite is a loss."""
+
 PROFILED = "profiled"
 UNPROFILED = "unprofiled"
 """Windows of texts that no run.json names."""
@@ -38,13 +41,14 @@ _MOMENT = re.compile(r"(?<![a-z])(before|after)(?![a-z])", re.IGNORECASE)
 
 @dataclass(slots=True)
 class Samples:
-    """Samples of one text in its order, and the lines that are none or have absurd values."""
+    """Samples of one text in its order, and the lines that are none or have unusable values."""
 
     names: list[str] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
     bad_lines: list[str] = field(default_factory=list)
     absurd_lines: list[str] = field(default_factory=list)
+    endless_lines: list[str] = field(default_factory=list)
 
 
 def read_metrics(
@@ -66,6 +70,7 @@ def read_metrics(
             note(con, run, file_id, "metrics without before or after", samples.names)
         note(con, run, file_id, "metrics line not understood", samples.bad_lines)
         note(con, run, file_id, "metrics value too large", samples.absurd_lines)
+        note(con, run, file_id, "counters of drafts are no finite numbers", samples.endless_lines)
 
 
 def parse(text: str) -> Samples:
@@ -111,6 +116,8 @@ def _parse_line(line: str, found: Samples) -> None:
         found.bad_lines.append(line)
         return
     is_bucket = sample.name.endswith("_bucket") and "le" in sample.labels
+    if not math.isfinite(sample.value) and sample.name.startswith(DRAFTS):
+        found.endless_lines.append(line)
     if is_bucket or not math.isfinite(sample.value):
         return
     if abs(sample.value) > MAX_VALUE:
