@@ -32,7 +32,8 @@ def findings(measured: Measured, base: str, other: str) -> tuple[Finding, ...]:
     if refused:
         names = ", ".join(row.fact for row in refused)
         proof = table("What forbids it", refused, CONTEXT)
-        return (Finding(f"{base} and {other} cannot be compared: {names} differ.", "", proof),)
+        differ = "differs" if len(refused) == 1 else "differ"
+        return (Finding(f"{base} and {other} cannot be compared: {names} {differ}.", "", proof),)
     rows = measured.ask("compare_headline", base=base, other=other)
     if not rows:
         proof = table("What they are", context, CONTEXT)
