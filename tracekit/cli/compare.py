@@ -128,7 +128,12 @@ def _everything(database: "Database", steps: Steps, judged: list[Judgement]) -> 
 def _check_gates(judged: list[Judgement], strict: bool) -> None:
     for each in judged:
         if each.verdict == "cannot tell" and not strict:
-            output.note(f"{each.gate}: cannot tell; take more steps, or --strict to fail")
+            why = (
+                "stalled steps decide it; measure again"
+                if each.is_decided_by_stalls
+                else "take more steps"
+            )
+            output.note(f"{each.gate}: cannot tell; {why}, or --strict to fail")
     failed = [each for each in judged if each.verdict == "fails"]
     unsure = [each for each in judged if strict and each.verdict == "cannot tell"]
     if failed or unsure:
