@@ -54,8 +54,11 @@ def instant(con, run):
 
 
 def empty(con, run):
-    """A run without any step."""
+    """A run without any step, whose counters were spoilt."""
     add(con, "run", run)
+    add(con, "file", run, file_id=0, kind="metrics", path="metrics_after.prom")
+    reason = "counters of drafts are no finite numbers"
+    add(con, "ledger", run, file_id=0, reason=reason, skipped=1, is_loss=True)
 
 
 @pytest.fixture(scope="module")

@@ -149,7 +149,7 @@ LOSSES: list[Column] = [
     ("file", lambda row: row.file),
     ("reason", lambda row: row.reason),
     (">skipped", lambda row: f"{row.skipped:,}"),
-    (">of events", lambda row: f"{row.events:,}"),
+    (">of events", lambda row: "" if row.events is None else f"{row.events:,}"),
 ]
 UNREAD: list[Column] = [
     ("file not read", lambda row: row.path),
