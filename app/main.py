@@ -32,7 +32,7 @@ st.set_page_config(
 page = st.navigation(
     [st.Page(f"views/{name}.py", title=title, icon=icon) for name, title, icon in VIEWS]
 )
-with parts.telling():
+with parts.telling(), data.held_open():
     runs = data.rows("run_list")
     if runs:
         choice.sidebar(runs)
