@@ -1,5 +1,7 @@
 """What every run of the tests has in common."""
 
+import signal
+
 import pytest
 from generated import Generated
 
@@ -22,3 +24,12 @@ def pytest_terminal_summary(terminalreporter):
 def generated(tmp_path_factory):
     """Generated runs, made for all tests that read them."""
     return Generated(tmp_path_factory)
+
+
+@pytest.fixture(autouse=True)
+def _signals_of_before():
+    """An interrupted command ignores signals until its process ends; the next tests do not."""
+    before = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)

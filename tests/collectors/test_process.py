@@ -112,7 +112,6 @@ def test_a_signal_ends_the_body_and_then_the_server(tmp_path, number, code):
 
     with pytest.raises(Interrupted) as interrupted:
         body()
-    restore()
     assert interrupted.value.exit_code == code
     assert "s to end by itself; Ctrl-C again ends it at once" in NOTES[-1]
     assert len(ended) == 3
@@ -131,7 +130,6 @@ def test_a_signal_waits_for_what_must_not_be_half_done():
 
     with pytest.raises(Interrupted):
         body()
-    restore()
     assert done == ["to its end"]
 
 
@@ -148,12 +146,4 @@ def test_only_the_first_signal_interrupts_the_second_makes_it_urgent():
 
     with pytest.raises(Interrupted):
         body()
-    restore()
     assert done == [True]
-
-
-def restore():
-    """After an interrupt signals are ignored until the process ends; the test goes on."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
