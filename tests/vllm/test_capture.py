@@ -68,6 +68,7 @@ def phases_come_from_the_plugin(con, has_drafts):
     assert set(sources) == {(phase, "plugin") for phase in expected}
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(("method", "steps"), [("baseline", 800), ("eagle", 160)])
 def test_the_client_waits_as_long_as_the_steps_take(models, tmp_path, method, steps):
     """One stream without think time, three windows: within 5 % in each.
