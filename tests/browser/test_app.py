@@ -68,8 +68,16 @@ def names(page):
     return [link.get_attribute("href").rpartition("/")[2].partition("?")[0] for link in links]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("run", ["vllm_cpu_tp2_draft", "baseline", "stalled", "hostile"])
+@pytest.mark.parametrize(
+    ("run", "scheme"),
+    [
+        ("vllm_cpu_tp2_draft", "light"),
+        ("vllm_cpu_tp2_draft", "dark"),
+        ("baseline", "dark"),
+        ("stalled", "light"),
+        ("hostile", "light"),
+    ],
+)
 def test_no_view_fails_or_logs_an_error_or_asks_another_host(view, url, run, scheme):
     for name in names(view()[0]):
         page, seen = view(name, f"run={run}&other=drafting", color_scheme=scheme)
