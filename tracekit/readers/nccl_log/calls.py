@@ -57,12 +57,7 @@ def api_call_row(header: Header, found: re.Match[str]) -> Row:
 
 def _row(header: Header, found: re.Match[str]) -> Row:
     return {
-        "at_byte": header.at_byte,
-        "tail_at_byte": None,
-        "stamp": header.stamp,
-        "host": header.host,
-        "pid": header.pid,
-        "tid": header.tid,
+        **header.columns,
         "comm": found["comm"],
         "collective": found["coll"],
         "n_elements": int(found["n"]),

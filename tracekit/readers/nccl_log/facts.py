@@ -12,12 +12,7 @@ NEVER = 1 << 30
 def said_row(header: Header, form: str, text: str, *, is_doubtful: bool) -> Row:
     """Row of the stage for a message that needs no other line to be understood."""
     return {
-        "at_byte": header.at_byte,
-        "tail_at_byte": None,
-        "stamp": header.stamp,
-        "host": header.host,
-        "pid": header.pid,
-        "tid": header.tid,
+        **header.columns,
         "form": form,
         "place": header.place if form == "warning" else None,
         "text": text,

@@ -72,6 +72,18 @@ class Header:
         """Time of the line, as `nanoseconds`."""
         return nanoseconds(self.stamp) if self.stamp else None
 
+    @property
+    def columns(self) -> dict[str, str | int | None]:
+        """Columns that the stages of calls and of messages have in common."""
+        return {
+            "at_byte": self.at_byte,
+            "tail_at_byte": None,
+            "stamp": self.stamp,
+            "host": self.host,
+            "pid": self.pid,
+            "tid": self.tid,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
