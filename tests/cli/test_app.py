@@ -1,9 +1,9 @@
 """`tracekit app`: what it starts, and what it says where it cannot."""
 
+import json
 import os
 import socket
 import sys
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -12,16 +12,16 @@ from tracekit.cli import app, main
 
 
 class Started(Exception):
-    """In place of the process that Streamlit would take over."""
+    """In place of the process that the server would take over."""
 
 
 @pytest.fixture
 def start(monkeypatch):
-    """Runs the command; gives the words and the environment of the process it becomes."""
+    """Runs the command; gives the settings and the environment of the server it becomes."""
 
     def instead(program, words, environment):
-        assert program == sys.executable
-        raise Started(words, environment)
+        assert [program, *words[2:4]] == [sys.executable, "-m", "tracekit.app.server"]
+        raise Started(json.loads(words[4]), environment)
 
     monkeypatch.setattr(os, "execve", instead)
 
@@ -40,29 +40,21 @@ def port():
     return str(number)
 
 
-def option(words, name):
-    return words[words.index(f"--{name}") + 1]
-
-
 def test_it_listens_on_this_machine_only_unless_told_otherwise(start, port):
-    words, _ = start("--port", port)
-    assert option(words, "server.address") == "127.0.0.1"
-    assert option(words, "server.port") == port
-    words, _ = start("--port", port, "--host", "0.0.0.0")
-    assert option(words, "server.address") == "0.0.0.0"
+    settings, _ = start("--port", port)
+    assert settings["server.address"] == "127.0.0.1"
+    assert settings["server.port"] == int(port)
+    settings, _ = start("--port", port, "--host", "0.0.0.0")
+    assert settings["server.address"] == "0.0.0.0"
 
 
-def test_it_runs_the_installed_router_and_sends_nothing(start, port):
-    words, _ = start("--port", port)
-    router = Path(words[words.index("run") + 1])
-    assert router.name == "main.py"
-    assert (router.parent / "views" / "overview.py").is_file()
-    assert option(words, "browser.gatherUsageStats") == "false"
+def test_it_sends_nothing(start, port):
+    assert start("--port", port)[0]["browser.gatherUsageStats"] is False
 
 
 def test_the_browser_is_opened_unless_told_otherwise(start, port):
-    assert option(start("--port", port)[0], "server.headless") == "false"
-    assert option(start("--port", port, "--no-browser")[0], "server.headless") == "true"
+    assert start("--port", port)[0]["server.headless"] is False
+    assert start("--port", port, "--no-browser")[0]["server.headless"] is True
 
 
 def test_the_database_is_passed_on_whatever_the_folder(start, port, tmp_path, monkeypatch):

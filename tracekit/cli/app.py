@@ -1,11 +1,10 @@
 """tracekit app: the dashboard in a browser."""
 
+import json
 import os
 import socket
 import sys
-from importlib.resources import files
 from importlib.util import find_spec
-from pathlib import Path
 
 import click
 
@@ -13,18 +12,18 @@ from tracekit.cli import options, output
 from tracekit.errors import AppError
 
 SETTINGS = {
-    "browser.gatherUsageStats": "false",
+    "browser.gatherUsageStats": False,
     "client.showErrorDetails": "none",
     "client.toolbarMode": "viewer",
-    "runner.magicEnabled": "false",
+    "runner.magicEnabled": False,
     "server.fileWatcherType": "none",
-    "server.showEmailPrompt": "false",
+    "server.showEmailPrompt": False,
 }
 """Of Streamlit: it sends nothing, watches no files, asks nothing, and shows no stray strings."""
 
 LOOK = {
-    "theme.baseFontSize": "15",
-    "theme.headingFontSizes": '["1.9rem", "1.4rem", "1.2rem"]',
+    "theme.baseFontSize": 15,
+    "theme.headingFontSizes": ["1.9rem", "1.4rem", "1.2rem"],
     "theme.metricValueFontSize": "1.5rem",
     "theme.paddingTop": "0.5rem",
     "theme.paddingBottom": "3rem",
@@ -58,14 +57,13 @@ def command(host: str, port: int, no_browser: bool, db: str | None) -> None:
         **SETTINGS,
         **LOOK,
         "server.address": host,
-        "server.port": str(port),
-        "server.headless": str(no_browser).lower(),
+        "server.port": port,
+        "server.headless": no_browser,
     }
     output.note(f"{default_database(db)}: dashboard at http://{host}:{port}, until Ctrl-C")
-    words = [word for name, value in settings.items() for word in (f"--{name}", value)]
     environment = {**os.environ, DATABASE_VARIABLE: str(default_database(db).absolute())}
-    streamlit = [sys.executable, "-m", "streamlit", "run", str(_main()), *words]
-    os.execve(sys.executable, streamlit, environment)
+    server = [sys.executable, "-P", "-m", "tracekit.app.server", json.dumps(settings)]
+    os.execve(sys.executable, server, environment)
 
 
 def _check_extra() -> None:
@@ -86,8 +84,3 @@ def _check_free(host: str, port: int) -> None:
         raise AppError(
             f"{host}:{port}: cannot listen there ({error.strerror}); choose another with --port"
         ) from error
-
-
-def _main() -> Path:
-    """Where `app/main.py` is installed: Streamlit runs it, nothing of it is loaded here."""
-    return Path(str(files("tracekit.app").joinpath("main.py")))
