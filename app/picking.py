@@ -11,6 +11,9 @@ from tracekit.app.charts import steps, timeline
 STEP, PROFILE = "picked_step", "profile"
 """Keys of what picks a step: its number, and the chart to click on."""
 
+WINDOW = "window"
+"""What the address calls the part of a step that is looked at."""
+
 MS = 1e6
 
 
@@ -47,23 +50,41 @@ def clicked() -> None:
         choice.keep("step", int(point["first_step"]))
 
 
-def window(key: str, whole_ns: int) -> tuple[tuple[float, float], bool]:
+def window(key: str, step: int, whole_ns: int) -> tuple[tuple[float, float], bool]:
     """Span of the step to look at, in ms, and whether that is a part of it; drawn as a slider."""
     whole = (0.0, whole_ns / MS)
-    st.session_state.setdefault(key, whole)
+    st.session_state[key] = _asked(step, whole[1]) or whole
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.slider("Window, ms", *whole, key=key, step=whole[1] / 500, format="%.3f")
+        st.slider(
+            "Window, ms",
+            *whole,
+            key=key,
+            step=whole[1] / 500,
+            format="%.3f",
+            on_change=lambda: _narrow(step, st.session_state[key]),
+        )
         span: tuple[float, float] = st.session_state[key]
-        st.button("Whole step", on_click=_narrow, args=(key, whole), disabled=span == whole)
+        st.button("Whole step", on_click=choice.keep, args=(WINDOW, None), disabled=span == whole)
     return span, span != whole
 
 
-def dragged(chart: str, key: str) -> None:
-    """Make the span that was dragged over in the chart the window of that key."""
+def dragged(chart: str, step: int) -> None:
+    """Make the span of the step that was dragged over in the chart the window."""
     span = st.session_state[chart].selection[timeline.WINDOW].get("start")
     if span:
-        _narrow(key, (max(0.0, span[0]), span[1]))
+        _narrow(step, (max(0.0, span[0]), span[1]))
 
 
-def _narrow(key: str, span: tuple[float, float]) -> None:
-    st.session_state[key] = span
+def _narrow(step: int, span: tuple[float, float]) -> None:
+    """Keep the window in the address: step, start and end in ms."""
+    choice.keep(WINDOW, ":".join(str(number) for number in (step, *(round(ms, 6) for ms in span))))
+
+
+def _asked(step: int, whole_ms: float) -> tuple[float, float] | None:
+    """The window that is asked for; None where there is none in this step."""
+    try:
+        number, start, end = map(float, (choice.asked(WINDOW) or "").split(":"))
+    except ValueError:
+        return None
+    end = min(end, whole_ms)
+    return (start, end) if number == step and 0 <= start < end else None

@@ -65,14 +65,14 @@ def on_the_device(picked: int) -> None:
     if frame.empty:
         parts.empty("No activity of this step is in the database.")
         return
-    span, is_part = picking.window(key, int(frame["step_ns"].iloc[0]))
+    span, is_part = picking.window(key, picked, int(frame["step_ns"].iloc[0]))
     if is_part:
         start, end = (round(ms * picking.MS) for ms in span)
         params = {**params, "from_ns": start, "to_ns": end}
         frame = data.report("timeline", **params)
     chart = f"timeline-{key}-{span}"
     picture = timeline.lanes(frame, picked, span, is_dark, chosen.phase, chosen.category)
-    st.altair_chart(picture, key=chart, on_select=partial(picking.dragged, chart, key))
+    st.altair_chart(picture, key=chart, on_select=partial(picking.dragged, chart, picked))
     st.caption(timeline.told(frame))
     parts.computed(frame, "timeline", params)
 

@@ -1,6 +1,7 @@
 """The view Step: what fills steps, and one of them in full."""
 
 import pandas as pd
+import pytest
 from altair import Scale
 
 import tracekit
@@ -27,6 +28,32 @@ def test_a_step_is_picked_by_its_number_and_kept_in_the_address(view):
     assert not page.exception
     assert page.query_params["step"] in ("5", ["5"])
     assert "step 5" in [metric.label for metric in page.metric]
+
+
+def test_the_address_restores_the_window_of_a_step_and_of_no_other(view, db):
+    link = {"run": "vllm_cpu_tp2_draft", "window": "4:1.5:3"}
+    page = view("step", step=4, **link)
+    part = {"run": "vllm_cpu_tp2_draft", "step": 4, "from_ns": 1_500_000, "to_ns": 3_000_000}
+    frame = report(db, "timeline", **part)
+    assert timeline.told(frame) in [caption.value for caption in page.caption]
+    assert page.slider[0].value == (1.5, 3.0)
+    other = view("step", step=5, **link).slider[0]
+    assert other.value == (other.min, other.max)
+
+
+def test_a_window_is_kept_in_the_address_until_the_whole_step_is_asked_for(view):
+    page = view("step", run="vllm_cpu_tp2_draft", step=4)
+    page.slider[0].set_range(1.0, 2.0).run()
+    assert page.query_params["window"] in ("4:1.0:2.0", ["4:1.0:2.0"])
+    next(button for button in page.button if button.label == "Whole step").click().run()
+    assert not page.exception
+    assert "window" not in page.query_params
+
+
+@pytest.mark.parametrize("window", ["4", "4:a:b", "4:3:2", "4:-1:2", "4:nan:nan", "4:9e9:9e10"])
+def test_a_window_that_cannot_be_is_left_out(view, window):
+    slider = view("step", run="vllm_cpu_tp2_draft", step=4, window=window).slider[0]
+    assert slider.value == (slider.min, slider.max)
 
 
 def test_a_step_without_activities_says_so_in_place_of_its_timeline(view):
