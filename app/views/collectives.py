@@ -21,6 +21,11 @@ RANKS = (
     *("dp", "rank", "last_share", "lateness_ns", "waiting_ns", "others_wait_ns", "cost_ns"),
     *("cost_share", "host_share", "device_share", "first_habit_step", "last_habit_step"),
 )
+DOUBTS = {
+    "comm_issues": ("text", "advice"),
+    "comm_warnings": ("example", "n", "meaning", "advice", "place"),
+}
+"""Reports with rows only where something is doubtful, and the columns of each that are shown."""
 
 CURVE = "curve"
 READING = (
@@ -109,7 +114,7 @@ def take_curve() -> None:
 
 
 def topology() -> None:
-    """How the GPUs talk, in words, and what is doubtful."""
+    """How the GPUs talk, in words."""
     st.subheader("How the GPUs talk")
     params = chosen.params("comm_topology")
     frame = data.report("comm_topology", **params)
@@ -119,10 +124,16 @@ def topology() -> None:
         )
     else:
         parts.table(frame, "comm_topology", params, shown=("topic", "words"))
-    issues = data.report("comm_issues", **params)
-    if not issues.empty:
+
+
+def doubts() -> None:
+    """What is doubtful about the calls, and what NCCL warned of."""
+    found = {name: data.report(name, run=chosen.run) for name in DOUBTS}
+    if not all(frame.empty for frame in found.values()):
         st.subheader("What is doubtful")
-        parts.table(issues, "comm_issues", params, shown=("text", "advice"))
+    for name, frame in found.items():
+        if not frame.empty:
+            parts.table(frame, name, {"run": chosen.run}, shown=DOUBTS[name])
 
 
 def unmatched() -> None:
@@ -155,3 +166,4 @@ else:
     ranks()
     sizes(calls, chosen_calls, there)
     topology()
+    doubts()

@@ -1,6 +1,8 @@
 """The view Collectives: waiting and transfer, sizes, ranks."""
 
 import pytest
+from database import add, write_database
+from samples import baseline
 
 import tracekit
 from tracekit import units
@@ -29,6 +31,21 @@ def test_a_run_of_one_rank_says_what_to_run(view):
     assert [block.value for block in page.code] == [
         "tracekit capture --run NAME -- vllm serve MODEL -tp 8"
     ]
+
+
+def warned(con, run):
+    """The run baseline, with a warning in NCCL's log."""
+    baseline(con, run)
+    add(con, "nccl_note", run, kind="warning", name="net.cc:7", value="Cuda failure 999 'unknown'")
+
+
+def test_what_nccl_warned_of_stands_below_what_is_doubtful(view, tmp_path):
+    database = write_database(tmp_path / "runs.duckdb", warned)
+    page = view("collectives", database=database)
+    (warning,) = tracekit.open(database).report("comm_warnings", run="warned").records()
+    (shown,) = (table.value for table in page.dataframe if "meaning" in table.value)
+    assert (shown["example"][0], shown["meaning"][0]) == (warning.example, warning.meaning)
+    assert "What is doubtful" in [heading.value for heading in page.subheader]
 
 
 def test_a_measured_curve_is_chosen_and_kept_in_the_address(view):
