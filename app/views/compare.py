@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import streamlit as st
 
 from tracekit import units
-from tracekit.app import choice, data, pairs, parts, theme
+from tracekit.app import choice, data, pairs, parts, repeats, theme
 from tracekit.app.charts import waterfall
 from tracekit.cli import compare_page
 from tracekit.queries.header import Value
@@ -36,12 +36,13 @@ READING = (
 chosen = choice.current()
 
 
-def compare(base: str, other: str) -> None:
-    """The two side by side, where they may be compared."""
+def compare(bases: list[str], others: list[str]) -> None:
+    """The two side by side, each a run or repeats of one, where they may be compared."""
+    base, other = names = compare_page.side(bases, "base"), compare_page.side(others, "other")
     st.subheader(parts.escaped(f"{other} against {base}"))
-    context = data.rows("compare_context", base=base, other=other)
+    sides: dict[str, Value] = {"base": bases, "other": others}
+    context = data.rows("compare_context", **sides)
     refused = [row for row in context if row.verdict == "differs" and row.effect == "refused"]
-    sides: dict[str, Value] = {"base": base, "other": other}
     rows = data.rows("compare_headline", **chosen.params("compare_headline", **sides))
     if refused:
         told = ", ".join(compare_page.difference(row) for row in refused)
@@ -50,17 +51,16 @@ def compare(base: str, other: str) -> None:
         parts.empty(
             f"{base} and {other}: no such step that both have, by its kind and the number of "
             "requests in it.",
-            f"tracekit steps {quote(base)}",
+            f"tracekit steps {quote(bases[0])}",
         )
     else:
-        steps(rows, sides)
+        steps(rows, sides, names)
     facts(context, sides)
 
 
-def steps(rows: list[SimpleNamespace], sides: dict[str, Value]) -> None:
+def steps(rows: list[SimpleNamespace], sides: dict[str, Value], names: tuple[str, str]) -> None:
     """Steps of one load: the verdict, the waterfall and the kernels."""
     row = _load(rows)
-    names = (str(sides["base"]), str(sides["other"]))
     first, *more = compare_page.sentences(row, names)
     st.markdown(f"**{parts.escaped(first)}** {parts.escaped(' '.join(more))}")
     parts.headline(_figures(row))
@@ -161,7 +161,7 @@ def facts(context: list[SimpleNamespace], sides: dict[str, Value]) -> None:
 st.title("Compare")
 runs = {row.run: row for row in data.rows("run_list")}
 if chosen.other:
-    compare(*pairs.ordered(runs[chosen.run], runs[chosen.other]))
+    compare(*repeats.chosen(pairs.ordered(runs[chosen.run], runs[chosen.other]), list(runs)))
 elif len(runs) > 1:
     parts.empty("Choose a second run in the sidebar, under Compare with.")
 else:

@@ -1,8 +1,11 @@
 """The view Compare: which of two runs is faster, and why."""
 
 import json
+from functools import partial
 from itertools import pairwise
 
+import pytest
+from comparing import add_run
 from database import write_database
 from samples import baseline
 
@@ -67,3 +70,38 @@ def test_bars_meet_and_close_to_the_other_run(db):
     assert all(bar.to_ns == following.from_ns for bar, following in pairwise(rows[:-1]))
     assert rows[-1].to_ns == rows[-2].to_ns
     assert {bar["what"] for bar in drawn} == {waterfall.WHOLE, waterfall.LONGER, waterfall.SAVED}
+
+
+REPEATS = {"a1": 1000, "a2": 1010, "b1": 900, "b2": 905}
+"""Runs by name, and the time of their steps in us."""
+
+
+@pytest.fixture(scope="module")
+def repeated(tmp_path_factory):
+    """Two settings with two runs each."""
+    fills = []
+    for name, time in REPEATS.items():
+        fill = partial(add_run, times=[time, time + 2] * 10)
+        fill.__name__ = name
+        fills.append(fill)
+    return write_database(tmp_path_factory.mktemp("repeats") / "runs.duckdb", *fills)
+
+
+def test_repeats_from_a_link_are_compared_as_the_command_line_does(view, repeated):
+    link = {"run": "a1", "other": "b1", "base_repeats": "a2", "other_repeats": "b2,gone"}
+    page = view("compare", database=repeated, **link)
+    sides = {"base": ["a1", "a2"], "other": ["b1", "b2"]}
+    (row,) = tracekit.open(repeated).report("compare_headline", **sides).records()
+    assert row.unit == "run"
+    assert metrics(page)["speed\\-up"] == f"{row.speedup:.2f} x"
+    assert "2 runs each; a run is one sample" in said(page).replace("\\", "")
+    assert page.subheader[0].value.replace("\\", "") == "other (2 runs) against base (2 runs)"
+
+
+def test_a_repeat_that_is_chosen_is_on_one_side_and_in_the_address(view, repeated):
+    page = view("compare", database=repeated, run="a1", other="b1")
+    assert page.multiselect(key="base_repeats").options == ["a2", "b2"]
+    page.multiselect(key="base_repeats").select("a2").run()
+    assert not page.exception
+    assert page.query_params["base_repeats"] in ("a2", ["a2"])
+    assert page.multiselect(key="other_repeats").options == ["b2"]

@@ -36,7 +36,7 @@ def page_of(
     """Lines of the page; `rows` is the report `compare_headline`, `context` `compare_context`."""
     (main,) = (row for row in rows if row.is_main)
     width = output.page_width()
-    sides = (_side(steps["base"], "base"), _side(steps["other"], "other"))
+    sides = (side(steps["base"], "base"), side(steps["other"], "other"))
     chosen: Steps = {**steps, "batch": main.batch}
     bars = database.report("compare_waterfall", **chosen, fold=waterfall.FOLD).records()
     kernels = database.report("compare_kernels", **chosen, top=TOP).records()
@@ -64,7 +64,7 @@ def _colored(each: Judgement) -> str:
     return line if each.verdict == "holds" else output.warning(line)
 
 
-def _side(runs: object, word: str) -> str:
+def side(runs: object, word: str) -> str:
     """Name of a side: of its run, or the number of its runs."""
     several = runs if isinstance(runs, list) else [runs]
     name = f"{several[0]}" if len(several) == 1 else f"{word} ({len(several)} runs)"

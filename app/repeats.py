@@ -1,0 +1,37 @@
+"""Repeats of the runs that are compared: more runs of the same setting, kept in the address."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from tracekit.app import choice, parts
+
+BETWEEN = ","
+"""What stands between names in an address; a run with it in its name cannot be a repeat."""
+
+
+def chosen(sides: tuple[str, str], runs: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Runs of both sides, as the widgets say that it draws; `runs` are all there are."""
+    there = [run for run in runs if run not in sides and BETWEEN not in run]
+    if not there:
+        return [sides[0]], [sides[1]]
+    left, right = st.columns(2)
+    with left:
+        bases = _repeats("base_repeats", sides[0], there, ())
+    with right:
+        others = _repeats("other_repeats", sides[1], there, bases)
+    return [sides[0], *bases], [sides[1], *others]
+
+
+def _repeats(name: str, run: str, there: Sequence[str], taken: Sequence[str]) -> list[str]:
+    free = [run for run in there if run not in taken]
+    asked = (choice.asked(name) or "").split(BETWEEN)
+    st.session_state[name] = [run for run in free if run in asked]
+    return st.multiselect(
+        f"Repeats of {parts.escaped(run)}",
+        free,
+        key=name,
+        format_func=parts.visible,
+        placeholder="none: add runs of the same setting",
+        on_change=lambda: choice.keep(name, BETWEEN.join(st.session_state[name]) or None),
+    )
