@@ -71,6 +71,14 @@ CASE algorithm || ' ' || protocol
 END;
 COMMENT ON MACRO nccl_busbw IS 'Bus bandwidth in NCCL''s own model, GB/s; NULL for an algorithm that its constants do not cover.';
 
+CREATE MACRO students_t(freedom) AS
+CASE
+    WHEN freedom < 11
+        THEN [12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228][floor(freedom)::INTEGER]
+    ELSE 1.96 + 2.37 / freedom + 2.82 / freedom ** 2
+END;
+COMMENT ON MACRO students_t IS 'Half the width of a 95 % interval in standard errors, of that many degrees of freedom.';
+
 CREATE MACRO is_most(part, whole) AS whole > 0 AND part >= 0.5 * whole;
 COMMENT ON MACRO is_most IS 'Whether a part of the waiting is enough of it to be named as the reason.';
 

@@ -291,10 +291,7 @@ intervals AS (
                 ),
                 other_freedom
             ],
-            lambda df: CASE
-                WHEN df < 11 THEN [12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228][floor(df)::INTEGER]
-                ELSE 1.96 + 2.37 / df + 2.82 / df ** 2
-            END / 1.96
+            lambda freedom: students_t(freedom) / 1.96
         ) AS stretch
     FROM spreads
 ),
