@@ -272,13 +272,18 @@ costs AS (
             draft_token_ns + draft_fraction * coalesce(work_ns, given_baseline_ns) + draft_calls_ns
         )) AS draft_ns,
         coalesce(anchors.draft_ns, 0) AS measured_draft_ns,
-        -- A time that was given is of all drafting, the host's too; what it takes longer to verify stays.
+        -- A time that was given is of all drafting, the host's too. Of what idle time drafts added besides, some
+        -- stays, as it takes longer to verify, and some was of that drafter: half, for nothing tells.
+        added_idle_ns - least(drafting_idle_ns, added_idle_ns) AS unclear_idle_ns,
         CASE
             WHEN drafted = 0 OR points.subject = 'baseline' THEN 0
-            WHEN points.k > 0 AND is_drafting_given THEN -least(drafting_idle_ns, added_idle_ns)
+            WHEN points.k > 0 AND is_drafting_given THEN doubt * unclear_idle_ns - added_idle_ns
             ELSE added_idle_ns * (if(points.k > 0 AND is_on_host, 1, points.k / drafted) - 1)
         END AS more_idle_ns,
-        if(points.k > 0 AND is_drafting_given, 0, more_idle_ns) AS modelled_idle_ns,
+        CASE
+            WHEN points.k > 0 AND is_drafting_given THEN if(points.subject = 'baseline', 0, unclear_idle_ns)
+            ELSE more_idle_ns
+        END AS modelled_idle_ns,
         coalesce(sample_ns, 0) AS sample_ns,
         coalesce(other_ns, 0) AS other_ns,
         coalesce(idle_ns, 0) + more_idle_ns AS idle_ns,
@@ -291,6 +296,7 @@ costs AS (
     LEFT JOIN anchors ON anchors.subject = points.subject
     CROSS JOIN drafting
     CROSS JOIN model
+    CROSS JOIN constants
 ),
 
 steps_of AS (

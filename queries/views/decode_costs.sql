@@ -71,7 +71,7 @@ figures AS (
             nullif(any_value(num_speculative_tokens), 0), greatest(1, round(sum(n_drafted) / nullif(sum(n_requests), 0))), 1
         ) ELSE 0 END::INTEGER AS k,
         avg(step_ns) AS step_ns,
-        1.96 * stddev_samp(step_ns) / sqrt(count(*)) AS step_error_ns,
+        students_t(count(*) - 1) * stddev_samp(step_ns) / sqrt(count(*)) AS step_error_ns,
         avg(idle_ns) AS idle_ns,
         avg(n_tokens) AS n_tokens,
         coalesce(any_value(factor), 1) AS factor,
@@ -155,13 +155,20 @@ draft_names AS (
     GROUP BY activity.run, activity.name
 ),
 
+-- Of a name, so many calls come with each drafted token; of these, those between two drafted tokens lack one.
 draft_shares AS (
     SELECT
-        draft_names.run,
-        sum(sum_ns * least(1, floor(calls / k + 0.02) * k / calls)) / sum(sum_ns) AS grows
-    FROM draft_names
-    INNER JOIN figures ON figures.run = draft_names.run AND k > 0
-    GROUP BY draft_names.run
+        run,
+        sum(sum_ns * per_token * k / calls) / sum(sum_ns) AS grows
+    FROM (
+        SELECT
+            draft_names.*,
+            k,
+            if(k > 2 AND round(calls / k) * (k - 1) <= calls + 0.02, round(calls / k), floor(calls / k + 0.02)) AS per_token
+        FROM draft_names
+        INNER JOIN figures ON figures.run = draft_names.run AND k > 0
+    )
+    GROUP BY run
 )
 
 SELECT

@@ -1,9 +1,9 @@
 """Generated pairs of runs: what is measured is the truth's, predictions come near the others."""
 
 import csv
+from itertools import permutations
 
 import pytest
-from generated import generate
 
 import tracekit
 from tracekit.whatif import predict
@@ -13,16 +13,16 @@ RUNS = (
     *("pair_baseline", *PAIR, "losing_baseline", "losing_eagle3"),
     *("bound_baseline", "bound_eagle3"),
 )
+PAIRS = [(calibrated, k) for calibrated, k in permutations(range(1, 6), 2) if calibrated > 1]
 TIMES = ("step_ns", "idle_ns", "pass_ns", "draft_ns", "sample_ns")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    out = tmp_path_factory.mktemp("pairs")
-    generate(out, *(word for run in RUNS for word in ("--dialect", run)))
+def db(tmp_path_factory, generated):
+    path = tmp_path_factory.mktemp("pairs") / "runs.duckdb"
     for run in RUNS:
-        tracekit.ingest([out / run], run=run, db=out / "runs.duckdb")
-    return out
+        tracekit.ingest([generated.written(run) / run], run=run, db=path)
+    return tracekit.open(path)
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +48,15 @@ def predicted(db, run, calibrate, k, **given):
     return rows[-1]
 
 
+def predicted_of_pair(db, folder, calibrated, k):
+    """What a run of the pair says of K drafted tokens, and the truth."""
+    means, rates = truth(folder, PAIR[k - 1])
+    given = ",".join(map(str, rates))
+    row = predicted(db, "pair_baseline", PAIR[calibrated - 1], k, acceptance=given)
+    assert row.tokens_per_step == pytest.approx(1 + sum(rates))
+    return row, means
+
+
 @pytest.mark.parametrize("run", RUNS)
 def test_what_is_measured_is_the_truth(db, folder, run):
     means, _ = truth(folder, run)
@@ -71,16 +80,22 @@ def test_the_runs_it_is_calibrated_by_are_met_exactly(db, folder, base):
     assert {row.verify_kind, row.draft_kind, row.tokens_kind} == {"measured"}
 
 
-@pytest.mark.parametrize("k", [1, 2, 4, 5])
-def test_other_numbers_of_drafts_come_out_within_two_per_cent(db, folder, k):
-    means, rates = truth(folder, PAIR[k - 1])
-    given = ",".join(map(str, rates))
-    row = predicted(db, "pair_baseline", PAIR[2], k, acceptance=given)
-    assert row.tokens_per_step == pytest.approx(1 + sum(rates))
+@pytest.mark.parametrize(("calibrated", "k"), PAIRS)
+def test_other_numbers_of_drafts_come_out_within_two_per_cent(db, folder, calibrated, k):
+    row, means = predicted_of_pair(db, folder, calibrated, k)
     assert row.verify_ns == pytest.approx(means["pass_ns"], rel=0.02)
     assert row.draft_ns == pytest.approx(means["draft_ns"], rel=0.02)
-    assert row.ns_per_token == pytest.approx(means["step_ns"] / (1 + sum(rates)), rel=0.02)
+    assert row.step_ns == pytest.approx(means["step_ns"], rel=0.02)
     assert row.verify_kind == row.draft_kind == "modelled"
+
+
+@pytest.mark.parametrize("k", [2, 3, 4, 5])
+def test_of_a_single_drafted_token_nothing_tells_what_comes_once(db, folder, k):
+    """That is said, and the range holds the truth."""
+    row, means = predicted_of_pair(db, folder, 1, k)
+    assert row.draft_kind == "assumed"
+    assert row.verify_ns == pytest.approx(means["pass_ns"], rel=0.02)
+    assert abs(row.step_ns - means["step_ns"]) < row.step_error_ns
 
 
 def test_from_the_baseline_alone_where_bytes_alone_take_time(db, folder):

@@ -228,14 +228,14 @@ def test_a_host_that_drafts_idles_the_device_alike_for_every_number(empty):
 
 
 def test_a_time_that_is_given_is_of_all_drafting_that_of_the_host_too(empty):
+    """Drafts add 0.3 ms idle, 0.2 of it drafting: half of the 0.1 left stays, or none, or all."""
     slow = SPECULATIVE | {"idle_ns": 0.8e6, "draft_idle_ns": 0.2e6}
     runs = [*known("baseline", BASELINE), *known("speculative", slow)]
     given = known("model", {"draft_step_ns": 2e6}, kind="given")
     found = by_k(empty, runs, given, rates(0.8))
-    assert [found[k]["idle_ns"] for k in (0, 1, 3)] == pytest.approx([0.5e6, 0.6e6, 0.6e6])
+    assert [found[k]["idle_ns"] for k in (0, 1, 3)] == pytest.approx([0.5e6, 0.55e6, 0.55e6])
     assert found[3]["draft_ns"] == 2e6
-    measured = by_k(empty, runs, known("model", DRAFTS), rates(0.8))
-    assert found[3]["step_error_ns"] == pytest.approx(measured[3]["step_error_ns"])
+    assert found[3]["step_error_ns"] == pytest.approx(0.05e6)
 
 
 def test_steps_without_a_draft_give_one_token_and_drafts_may_be_short(empty):
