@@ -49,7 +49,8 @@ WITH differences AS (
         'vllm:generation_tokens_total', 'sglang:generation_tokens_total', 'vllm:iteration_tokens_total_count',
         'vllm:request_decode_time_seconds_sum', 'vllm:request_decode_time_seconds_count',
         'vllm:time_to_first_token_seconds_count',
-        'vllm:spec_decode_num_accepted_tokens_total', 'vllm:spec_decode_num_drafts_total'
+        'vllm:spec_decode_num_accepted_tokens_total', 'vllm:spec_decode_num_drafts_total',
+        'vllm:spec_decode_num_draft_tokens_total'
     )
     GROUP BY ALL
     HAVING count(DISTINCT moment) = 2
@@ -65,7 +66,8 @@ summed AS (
         max(value) FILTER (WHERE name = 'request_decode_time_seconds_count') AS ended,
         max(value) FILTER (WHERE name = 'time_to_first_token_seconds_count') AS first_tokens,
         coalesce(max(value) FILTER (WHERE name = 'spec_decode_num_accepted_tokens_total'), 0) AS accepted,
-        coalesce(max(value) FILTER (WHERE name = 'spec_decode_num_drafts_total'), 0) AS drafts
+        coalesce(max(value) FILTER (WHERE name = 'spec_decode_num_drafts_total'), 0) AS drafts,
+        coalesce(max(value) FILTER (WHERE name = 'spec_decode_num_draft_tokens_total'), 0) AS draft_tokens
     FROM differences
     GROUP BY run, window_name
     HAVING min(value) >= 0
@@ -80,8 +82,14 @@ counted AS (
         decode_ns / nullif(greatest(tokens - ended, 0), 0) AS ns_per_token,
         decode_ns,
         first_tokens,
-        greatest(tokens - ended - accepted, drafts) AS n_decoded
+        greatest(tokens - ended - accepted, drafts) AS n_least,
+        -- Accepted tokens that the end of a request cut off; of a single stream its steps tell.
+        if(
+            concurrency = 1 AND steps - first_tokens - n_least BETWEEN 0 AND ended * draft_tokens / nullif(drafts, 0),
+            steps - first_tokens, n_least
+        ) AS n_decoded
     FROM summed
+    LEFT JOIN capture_window USING (run, window_name)
 ),
 
 logged AS (
@@ -137,7 +145,7 @@ loads AS (
 told AS (
     SELECT
         capture_window.*,
-        counted.* EXCLUDE (run, window_name, n_decoded),
+        counted.* EXCLUDE (run, window_name, n_least, n_decoded),
         decode_ns / nullif(if(logged.n_steps = steps, logged.n_decoded, counted.n_decoded), 0) AS ns_per_step,
         CASE
             WHEN logged.n_steps > 0 THEN 'iteration_log'

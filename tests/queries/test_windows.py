@@ -164,6 +164,20 @@ def test_a_log_that_has_all_steps_counts_those_without_drafts(db):
     assert found(db, "ns_per_step", "tokens_per_step") == [(1e9 / 3, pytest.approx(6 / 3))]
 
 
+@pytest.mark.parametrize(
+    ("concurrency", "steps", "n_decode_steps"), [(1, 5, 4), (2, 5, 3), (1, 20, 3)]
+)
+def test_of_one_stream_without_a_log_its_steps_tell_what_its_end_cut_off(
+    db, concurrency, steps, n_decode_steps
+):
+    """As above. Of several streams, or of a prompt in pieces, no step is one of a request."""
+    window(db, "w", concurrency=concurrency)
+    decoded(db, "w", seconds=1, tokens=7, drafts=3, accepted=4, steps=steps)
+    count(db, "w", time_to_first_token_seconds_count=1, spec_decode_num_draft_tokens_total=9)
+    ((tokens_per_step,),) = found(db, "tokens_per_step")
+    assert tokens_per_step == pytest.approx(6 / n_decode_steps)
+
+
 def test_a_profiler_that_ended_before_the_load_is_told(db):
     window(db, "unprofiled")
     window(db, "profiled", is_profiled=True)
