@@ -15,15 +15,22 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 import uvicorn
+from starlette.middleware import Middleware
 from streamlit import config
 
+from tracekit.app.assets import Assets
 from tracekit.app.charts.plain import plain
 from tracekit.errors import TracekitError
+
+MAIN = Path(__file__).with_name("main.py")
 
 Setting = str | int | bool | list[str]
 
 ANYWHERE = ("0.0.0.0", "::")
 """Addresses to listen on that no browser can go to."""
+
+SWITCH_S = 0.0005
+"""How long a running view keeps the server from answering for its scripts: a tenth of Python's."""
 
 LEAVING_S = 1
 """Seconds that open pages get once the server is to end."""
@@ -42,13 +49,14 @@ class Server(uvicorn.Server):
 
 def serve(settings: Mapping[str, Setting]) -> None:
     """Run the dashboard with these options of Streamlit until it is interrupted."""
+    sys.setswitchinterval(SWITCH_S)
     for name, value in settings.items():
         config.set_option(name, value)
     # Not `streamlit run`: of the socket it binds, asyncio does not know that it is TCP and leaves
     # Nagle's algorithm on, which holds back each of a page's 60 files and its last message 40 ms.
     server = Server(
         uvicorn.Config(
-            st.App(Path(__file__).with_name("main.py"), lifespan=_warmed),
+            st.App(MAIN, lifespan=_warmed, middleware=[Middleware(Assets)]),
             host=str(settings["server.address"]),
             port=int(str(settings["server.port"])),
             log_level="warning",

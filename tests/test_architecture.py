@@ -45,7 +45,7 @@ MAY_USE = {
     "api": {"duckdb", "pandas", "pyarrow"},  # the last two as types only: test_import_hygiene
     "cli": {"click", "rich"},
     "report": {"jinja2", "markupsafe"},
-    "app": {"altair", "pandas", "pyarrow", "streamlit", "uvicorn"},
+    "app": {"altair", "pandas", "pyarrow", "starlette", "streamlit", "uvicorn"},
 }
 STANDALONE = [
     path

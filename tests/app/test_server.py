@@ -1,15 +1,22 @@
 """The server of the dashboard, as the command starts it."""
 
+import re
 import signal
 import subprocess
 import sys
 import time
 
+import httpx
+import pytest
 from free_port import free_port
 from serving import is_healthy
 
+from tracekit.app.assets import ROOT
 
-def test_it_says_one_line_and_ends_by_an_interrupt(db):
+
+@pytest.fixture(scope="module")
+def server(db):
+    """Its process and address."""
     port = free_port()
     words = [sys.executable, "-m", "tracekit", "app", "--no-browser", "--port", str(port)]
     process = subprocess.Popen([*words, "--db", str(db)], stderr=subprocess.PIPE, text=True)
@@ -17,10 +24,38 @@ def test_it_says_one_line_and_ends_by_an_interrupt(db):
         while not is_healthy(f"http://127.0.0.1:{port}/_stcore/health"):
             assert process.poll() is None
             time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
+        yield process, f"http://127.0.0.1:{port}"
     finally:
         process.kill()
+
+
+@pytest.fixture
+def get(server):
+    """Asks the server for a path."""
+    with httpx.Client(base_url=server[1], trust_env=False) as client:
+        yield client.get
+
+
+def test_what_the_page_names_is_served_whole_and_for_good(get):
+    names = re.findall(r'(?:src|href)="\.(/static/[^"]+)"', get("/step").text)
+    for name in [*names[:3], *(name for name in names if name.endswith(("css", "woff2")))]:
+        answer = get(name)
+        assert answer.content == (ROOT / name[1:]).read_bytes()
+        assert "immutable" in answer.headers["cache-control"]
+    script = next(name for name in names if name.endswith("js"))
+    assert "javascript" in get(script).headers["content-type"]
+
+
+@pytest.mark.parametrize("path", ["/static/no.js", "/static/%2e%2e/%2e%2e/__init__.py"])
+def test_nothing_else_is_served_from_there(get, path):
+    answer = get(path)
+    assert answer.status_code >= 400 or answer.headers["content-type"].startswith("text/html")
+
+
+def test_it_says_one_line_and_ends_by_an_interrupt(server):
+    process, _ = server
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
     assert process.returncode == 0
     assert said.endswith("until Ctrl-C\n")
     assert len(said.splitlines()) == 1
