@@ -69,7 +69,9 @@ def sizes(frame: pd.DataFrame, curve: pd.DataFrame, is_dark: bool) -> alt.LayerC
     if not measured.empty:
         line = alt.Chart(measured).mark_line(point=True, strokeDash=[5, 3], opacity=0.8)
         layers.append(line.encode(x=size, y=y, color=color, detail="curve:N", tooltip=CURVE))
-    return alt.LayerChart(layer=layers).properties(height=PLOT)
+    return alt.LayerChart(layer=layers).properties(
+        height=PLOT, description="Time of a call by message size, with its bound"
+    )
 
 
 CURVE = [
@@ -151,7 +153,11 @@ def split(frame: pd.DataFrame, is_dark: bool) -> alt.Chart:
     sharpness = alt.Scale(domain=list(SHARPNESS), range=list(SHARPNESS.values()))
     drawn = parts[parts["ms"] > 0][["row", "phase", "category", "part", "place", "group", "ms"]]
     picture: alt.Chart = (
-        alt.Chart(drawn, height=ROW * drawn["row"].nunique() + AROUND)
+        alt.Chart(
+            drawn,
+            height=ROW * drawn["row"].nunique() + AROUND,
+            description="Time of collectives in a step, by phase and category",
+        )
         .mark_bar()
         .encode(
             x=alt.X("ms:Q", title="time in a step, ms"),
@@ -192,7 +198,11 @@ def rank_steps(frame: pd.DataFrame, measure: str, is_dark: bool) -> alt.Chart:
     group = colors.group_of("all_reduce")
     shades = ("#2b2320", group.dark) if is_dark else ("#fbf1ea", group.light)
     picture: alt.Chart = (
-        alt.Chart(cells[names], height=ROW * cells["row"].nunique() + AROUND + GRADIENT)
+        alt.Chart(
+            cells[names],
+            height=ROW * cells["row"].nunique() + AROUND + GRADIENT,
+            description=f"Map of ranks and steps: {meaning}",
+        )
         .mark_rect()
         .encode(
             x=alt.X("first_step:O", title="step", axis=alt.Axis(labelOverlap=True, labelAngle=0)),
@@ -238,7 +248,10 @@ def last(frame: pd.DataFrame, is_dark: bool) -> alt.LayerChart:
     )
     words = base.mark_text(align="left", dx=6, color=palette.ink(is_dark)).encode(text="said:N")
     shown = base.mark_bar(color=group.dark if is_dark else group.light, height=ROW - 8)
-    return alt.LayerChart(layer=[shown, words]).properties(height=ROW * len(bars) + AROUND)
+    return alt.LayerChart(layer=[shown, words]).properties(
+        height=ROW * len(bars) + AROUND,
+        description="What the others wait for each rank in a step, and how often it is last",
+    )
 
 
 def _rank(frame: pd.DataFrame) -> pd.Series:

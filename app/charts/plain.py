@@ -14,7 +14,7 @@ def plain(frame: pd.DataFrame, x: str, y: str, color: str | None, mark: Mark) ->
     # Columns get names of our own: Vega reads dots and brackets in a name as a path.
     used = [name for name in dict.fromkeys((x, y, color)) if name is not None]
     own = {name: f"c{place}" for place, name in enumerate(used)}
-    chart = alt.Chart(frame[used].rename(columns=own))
+    chart = alt.Chart(frame[used].rename(columns=own), description=f"{y} over {x}")
     marked = {"bar": chart.mark_bar, "line": chart.mark_line, "point": chart.mark_point}[mark]()
     placed: alt.Chart = marked.encode(alt.X(own[x], title=x, sort=None), alt.Y(own[y], title=y))
     if color is not None:

@@ -50,7 +50,9 @@ def phases(frame: pd.DataFrame, is_dark: bool) -> alt.LayerChart:
             tooltip=_TIMES,
         )
     )
-    return alt.LayerChart(layer=[bars, strips]).properties(height=2 * ROW + AROUND)
+    return alt.LayerChart(layer=[bars, strips]).properties(
+        height=2 * ROW + AROUND, description="Phases of a step, and of an emitted token"
+    )
 
 
 _TIMES = [
@@ -120,7 +122,9 @@ def accepted(frame: pd.DataFrame, is_dark: bool) -> alt.LayerChart:
     )
     bars = base.mark_bar(color=_phase("draft", is_dark), size=44)
     words = base.mark_text(dy=-8, color=_ink(is_dark)).encode(text="said:N")
-    return alt.LayerChart(layer=[bars, words]).properties(height=HEIGHT)
+    return alt.LayerChart(layer=[bars, words]).properties(
+        height=HEIGHT, description="Part of the drafts that is accepted, by position"
+    )
 
 
 def gains(frame: pd.DataFrame, k: int, is_dark: bool) -> alt.LayerChart:
@@ -168,7 +172,7 @@ def _by_k(
         color=_ink(is_dark), strokeDash=[5, 4]
     )
     return alt.LayerChart(layer=[rule.encode(y="base:Q"), ranges, points, words]).properties(
-        height=HEIGHT
+        height=HEIGHT, description=f"{title}, by the number of drafted tokens"
     )
 
 
@@ -208,7 +212,9 @@ def break_even(frame: pd.DataFrame, rates: pd.DataFrame, is_dark: bool) -> alt.L
     points = base.mark_point(filled=True, size=90).encode(
         opacity=alt.condition("datum.known === 'assumed'", alt.value(0.45), alt.value(1.0))
     )
-    return alt.LayerChart(layer=[lines, points]).properties(height=HEIGHT)
+    return alt.LayerChart(layer=[lines, points]).properties(
+        height=HEIGHT, description="Acceptance by position, and from which acceptance drafts pay"
+    )
 
 
 def _phase(name: str, is_dark: bool) -> str:

@@ -39,7 +39,7 @@ def profile(frame: pd.DataFrame, by: str, picked: int, is_dark: bool) -> alt.Cha
     scale = palette.present(_scale(by, is_dark), parts["part"])
     parts["place"] = parts["part"].map({part: n for n, part in enumerate(scale.domain)})
     picture: alt.Chart = (
-        alt.Chart(parts, height=HEIGHT)
+        alt.Chart(parts, height=HEIGHT, description=f"Time in each step, by {by}")
         .mark_bar()
         .encode(
             x=alt.X("first_step:O", title="step", axis=_steps_axis(picked)),
@@ -110,7 +110,7 @@ def spread(frame: pd.DataFrame, is_dark: bool) -> alt.Chart:
     )
     color = palette.phases(is_dark).range[1]
     picture: alt.Chart = (
-        alt.Chart(spans, height=HEIGHT)
+        alt.Chart(spans, height=HEIGHT, description="How many steps take how long")
         .mark_bar(color=color, binSpacing=1)
         .encode(
             x=alt.X("low:Q", bin="binned", title="time of a step, ms", scale=alt.Scale(zero=False)),

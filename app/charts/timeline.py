@@ -44,7 +44,11 @@ def lanes(
     axis = alt.Axis(labelExpr=SIDE, labelLimit=200, labelOverlap=False)
     span = alt.Scale(domain=window, nice=False)
     picture: alt.Chart = (
-        alt.Chart(drawn.drop(columns=place), height=LANE * len(order) + AROUND)
+        alt.Chart(
+            drawn.drop(columns=place),
+            height=LANE * len(order) + AROUND,
+            description=f"What runs on the device in step {step}, by rank and stream",
+        )
         .mark_bar(height=LANE - 4, clip=True)
         .encode(
             x=alt.X("start:Q", title="time from the start of the step, ms", scale=span),

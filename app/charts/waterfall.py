@@ -68,7 +68,10 @@ def bars(
     rule = alt.Chart(interval).mark_rule(color=ink, strokeWidth=2)
     ends = rule.encode(y="place:O", x="low:Q", x2="high:Q")
     layers = [shown, *words, *([] if interval.empty else [ends])]
-    return alt.LayerChart(layer=layers).properties(height=ROW * len(rows) + AROUND)
+    return alt.LayerChart(layer=layers).properties(
+        height=ROW * len(rows) + AROUND,
+        description=f"From {sides[0]} to {sides[1]}, part by part: {title}",
+    )
 
 
 def _names(parts: list[str]) -> alt.Axis:
