@@ -17,18 +17,19 @@ def chosen(sides: tuple[str, str], runs: Sequence[str]) -> tuple[list[str], list
         return [sides[0]], [sides[1]]
     left, right = st.columns(2)
     with left:
-        bases = _repeats("base_repeats", sides[0], there, ())
+        bases = _repeats("base", there, ())
     with right:
-        others = _repeats("other_repeats", sides[1], there, bases)
+        others = _repeats("other", there, bases)
     return [sides[0], *bases], [sides[1], *others]
 
 
-def _repeats(name: str, run: str, there: Sequence[str], taken: Sequence[str]) -> list[str]:
+def _repeats(side: str, there: Sequence[str], taken: Sequence[str]) -> list[str]:
+    name = f"{side}_repeats"
     free = [run for run in there if run not in taken]
     asked = (choice.asked(name) or "").split(BETWEEN)
     st.session_state[name] = [run for run in free if run in asked]
     return st.multiselect(
-        f"Repeats of {parts.escaped(run)}",
+        f"Repeats of the {side}",
         free,
         key=name,
         format_func=parts.visible,
