@@ -58,20 +58,23 @@ def bars(
         ),
     )
     ink = "#e6e9ed" if is_dark else "#24292f"
-    right = base.mark_text(align="left", dx=6, color=ink, limit=520).encode(
-        x="edge:Q", text="text:N"
-    )
-    left = base.mark_text(align="right", dx=-6, color=ink, limit=520).encode(
-        x="low:Q", text="text:N"
-    )
-    words = [right.transform_filter("!datum.is_left"), left.transform_filter("datum.is_left")]
     rule = alt.Chart(interval).mark_rule(color=ink, strokeWidth=2)
     ends = rule.encode(y="place:O", x="low:Q", x2="high:Q")
-    layers = [shown, *words, *([] if interval.empty else [ends])]
+    layers = [shown, *_words(base, ink), *([] if interval.empty else [ends])]
     return alt.LayerChart(layer=layers).properties(
         height=ROW * len(rows) + AROUND,
         description=f"From {sides[0]} to {sides[1]}, part by part: {title}",
     )
+
+
+def _words(base: alt.Chart, ink: str) -> list[alt.Chart]:
+    """What stands beside each bar, on the side that has room."""
+    right = base.mark_text(align="left", dx=6, color=ink, limit=520)
+    left = base.mark_text(align="right", dx=-6, color=ink, limit=520)
+    return [
+        right.encode(x="edge:Q", text="text:N").transform_filter("!datum.is_left"),
+        left.encode(x="low:Q", text="text:N").transform_filter("datum.is_left"),
+    ]
 
 
 def _names(parts: list[str]) -> alt.Axis:
