@@ -72,19 +72,16 @@ def us(microseconds):
 
 @cache
 def _empty_file():
+    """Bytes of a database without a run: to copy them takes a tenth of making one."""
     with TemporaryDirectory() as folder:
-        return write_database(Path(folder) / "empty.duckdb", nothing).read_bytes()
-
-
-def nothing(con, run):
-    """Fills no table."""
+        path = Path(folder) / "empty.duckdb"
+        with store.building(path, "", install_views=queries.install):
+            pass
+        return path.read_bytes()
 
 
 def memory_database():
-    """An empty database, tables and views made: a copy, which takes a tenth of making them.
-
-    Nothing is left of it once it is closed: its file has no name any more, and no log.
-    """
+    """An empty database, tables and views made; nothing is left of it once it is closed."""
     con = duckdb.connect(":memory:")
     with NamedTemporaryFile(suffix=".duckdb") as file:
         file.write(_empty_file())
@@ -96,11 +93,18 @@ def memory_database():
 
 def write_database(path, *fills):
     """A database file with the runs that `fills` insert, each one given (connection, run name)."""
-    for fill in fills:
-        name = fill.__name__
-        with store.building(path, name, install_views=queries.install) as scratch:
-            fill(scratch.con, name)
+    path.write_bytes(_empty_file())
+    with duckdb.connect(path) as con:
+        for fill in fills:
+            fill(con, fill.__name__)
     return path
+
+
+def join(path, fill):
+    """One run more in a database that others may have open, as an ingest brings it there."""
+    name = fill.__name__
+    with store.building(path, name, install_views=queries.install) as scratch:
+        fill(scratch.con, name)
 
 
 def add(con, table, run, **row):

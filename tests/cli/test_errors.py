@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from database import write_database
+from database import join, write_database
 from samples import baseline, eagle3
 
 import tracekit
@@ -236,7 +236,7 @@ def test_pages_do_not_lock_the_database(call, db, tmp_path):
     """Reading and ingesting do not get in each other's way, in one process too."""
     path = write_database(tmp_path / "runs.duckdb", baseline)
     unread = tracekit.open(path).sql("FROM activities")
-    write_database(path, eagle3)
+    join(path, eagle3)
     assert len(unread.fetchall()) == 9
     assert tracekit.open(path).runs() == ["baseline", "eagle3"]
 

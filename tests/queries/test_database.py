@@ -1,7 +1,7 @@
 """tracekit.open and the rows of a query."""
 
 import pytest
-from database import write_database
+from database import join, write_database
 from samples import baseline, eagle3
 
 import tracekit
@@ -97,6 +97,6 @@ def test_the_default_database(monkeypatch, tmp_path, db):
 def test_results_see_the_database_of_their_time(tmp_path):
     path = write_database(tmp_path / "runs.duckdb", baseline)
     found = tracekit.open(path).sql("SELECT run FROM runs ORDER BY run")
-    write_database(path, eagle3)
+    join(path, eagle3)
     assert found.fetchall() == [("baseline",)]
     assert found.fetchall() == [("baseline",), ("eagle3",)]
