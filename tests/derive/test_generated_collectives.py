@@ -3,6 +3,7 @@
 import csv
 from collections import defaultdict
 from fractions import Fraction
+from functools import cached_property
 
 import duckdb
 import pytest
@@ -42,6 +43,7 @@ class Ingested:
             columns = [column[0] for column in result.description]
             return [dict(zip(columns, map(text, row), strict=True)) for row in result.fetchall()]
 
+    @cached_property
     def pairs(self):
         """(truth, found) of each call on each rank."""
         found = {place(row): row for row in self.found("FROM collectives")}
@@ -60,13 +62,14 @@ def place(row):
     return row["dp"], row["rank"], row["start_ns"], row["name"]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def read(ingested):
     return lambda dialect: Ingested(*ingested(dialect))
 
 
-@pytest.fixture(params=dialects())
+@pytest.fixture(scope="module", params=dialects())
 def run(request, read):
+    """A dialect and its run, which is read once for all tests: they follow one another."""
     return request.param, read(request.param)
 
 
@@ -85,7 +88,7 @@ def refuses(told, seen):
 
 def test_calls_are_the_truth(run):
     dialect, folder = run
-    pairs = folder.pairs()
+    pairs = folder.pairs
     if dialect == "unequal_counts":
         pairs = [(told, seen) for told, seen in pairs if not refuses(told, seen)]
     assert {column: wrong(pairs, column) for column in EXACT} == dict.fromkeys(EXACT, [])
@@ -96,7 +99,7 @@ def test_calls_are_the_truth(run):
 def test_ranks_of_a_call_are_found_together(run):
     dialect, folder = run
     told_of, found_of = defaultdict(set), defaultdict(set)
-    for told, seen in folder.pairs():
+    for told, seen in folder.pairs:
         if told["match"] != "none" and not (dialect == "unequal_counts" and refuses(told, seen)):
             told_of[told["collective"]].add(place(told))
             found_of[seen["collective"]].add(place(told))
@@ -112,7 +115,7 @@ def test_ends_that_come_too_early_are_counted_of_matched_calls(read):
 def test_waiting_is_the_truth(run):
     dialect, folder = run
     tolerance = CLOCK_TOLERANCE_NS if dialect in CLOCKS_APART else 0
-    for told, seen in folder.pairs():
+    for told, seen in folder.pairs:
         if seen["match"] == "none":
             assert seen["wait_ns"] == ""
         else:
@@ -122,7 +125,7 @@ def test_waiting_is_the_truth(run):
 def test_last_rank_is_the_truth(run):
     dialect, folder = run
     waits = defaultdict(list)
-    for told, seen in folder.pairs():
+    for told, seen in folder.pairs:
         if seen["match"] != "none":
             waits[seen["collective"]].append((int(told["wait_ns"]), told["is_last"], seen))
     for call in waits.values():
@@ -136,7 +139,7 @@ def test_last_rank_is_the_truth(run):
 
 def test_bandwidth_is_the_formula(run):
     _, folder = run
-    for told, seen in folder.pairs():
+    for told, seen in folder.pairs:
         if not told["bytes"]:
             assert seen["algbw_gb_per_s"] == seen["busbw_gb_per_s"] == ""
         elif seen["match"] == told["match"]:
@@ -174,7 +177,7 @@ def test_clocks_that_agree_are_left_alone(run):
 
 
 def test_model_time_is_that_of_the_logged_table(read):
-    pairs = read("nccl_log_graphs").pairs()
+    pairs = read("nccl_log_graphs").pairs
     logged = [(told, seen) for told, seen in pairs if told["model_ns"]]
     assert len(logged) > 100
     for told, seen in logged:

@@ -22,10 +22,14 @@ GROUP BY ALL HAVING n_missing != 0 LIMIT 5
 """One pass over both, where EXCEPT ALL takes two with a window over all columns in each."""
 
 
-@pytest.fixture
-def connection():
+@pytest.fixture(scope="module", params=dialects())
+def run(request, ingested):
+    """Folder of a dialect's run, and a connection to its database: tests of one follow another."""
+    folder, db = ingested(request.param)
     with duckdb.connect() as con:
-        yield con
+        con.execute(f"ATTACH '{db}' AS db (READ_ONLY)")
+        con.execute("USE db")
+        yield folder, con
 
 
 def truth_columns(truth):
@@ -38,33 +42,24 @@ def differences(con, truth, query):
     columns = truth_columns(truth)
     as_text = ", ".join(f"{name}::VARCHAR AS {name}" for name in columns)
     con.execute(
-        f"CREATE TEMP TABLE expected AS SELECT {', '.join(columns)}"
+        f"CREATE OR REPLACE TEMP TABLE expected AS SELECT {', '.join(columns)}"
         " FROM read_csv($truth, all_varchar = true, header = true, nullstr = '')",
         {"truth": str(truth)},
     )
-    con.execute(f"CREATE TEMP TABLE found AS SELECT {as_text} FROM ({query})")
+    con.execute(f"CREATE OR REPLACE TEMP TABLE found AS SELECT {as_text} FROM ({query})")
     assert con.execute("SELECT count(*) > 0 FROM expected").fetchall() == [(True,)]
     return con.execute(DIFFERENT).fetchall()
 
 
-def attach(con, db):
-    con.execute(f"ATTACH '{db}' AS db (READ_ONLY)")
-    con.execute("USE db")
-
-
 @pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize("dialect", dialects())
-def test_every_row_is_the_truth(ingested, connection, dialect, table):
-    folder, db = ingested(dialect)
-    attach(connection, db)
-    assert differences(connection, folder / "truth" / f"{table}.csv", TABLES[table]) == []
+def test_every_row_is_the_truth(run, table):
+    folder, con = run
+    assert differences(con, folder / "truth" / f"{table}.csv", TABLES[table]) == []
 
 
-@pytest.mark.parametrize("dialect", dialects())
-def test_implementations_are_told_apart(ingested, connection, dialect):
-    folder, db = ingested(dialect)
-    attach(connection, db)
-    wrong = connection.execute(
+def test_implementations_are_told_apart(run):
+    folder, con = run
+    wrong = con.execute(
         "SELECT DISTINCT truth.name, truth.impl, activities.impl"
         " FROM read_csv($truth, all_varchar = true, header = true, nullstr = '') AS truth"
         " JOIN activities USING (name)"
@@ -74,13 +69,11 @@ def test_implementations_are_told_apart(ingested, connection, dialect):
     assert wrong.fetchall() == []
 
 
-@pytest.mark.parametrize("dialect", dialects())
-def test_speculation_counters_are_the_truth(ingested, connection, dialect):
-    folder, db = ingested(dialect)
+def test_speculation_counters_are_the_truth(run):
+    folder, con = run
     said = json.loads((folder / "run.json").read_text())
-    attach(connection, db)
     if not said["speculative"] or said["engine"]["name"] != "vllm":  # SGLang has gauges
-        assert connection.sql("FROM spec_decode").fetchall() == []
+        assert con.sql("FROM spec_decode").fetchall() == []
         return
     truth = folder / "truth" / "spec.csv"
-    assert differences(connection, truth, "SELECT * FROM spec_decode") == []
+    assert differences(con, truth, "SELECT * FROM spec_decode") == []
