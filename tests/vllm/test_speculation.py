@@ -29,9 +29,9 @@ pytestmark = [pytest.mark.vllm, pytest.mark.alone]
 COPIES = ("noisy", "same", "random")
 DRAFTED = (*COPIES, "ngram")
 SERVERS = ("plain", *DRAFTED)
-N_TOKENS = {"plain": 640, "noisy": 640, "same": 960, "random": 400, "ngram": 960}
+N_TOKENS = {"plain": 480, "noisy": 320, "same": 480, "random": 240, "ngram": 960}
 """So many that outside its decode steps a request spends 3 % of its time at most, some 40 ms; and
-not too different, as steps of 800 tokens of context take 10 % longer than those of 200."""
+of what drafts not too different, as 800 tokens of context take 10 % longer than 200."""
 
 STEPS = 16
 LOAD = ("--steps", STEPS, "--input-len", 16, "--seed", 1)
