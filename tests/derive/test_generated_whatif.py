@@ -18,11 +18,12 @@ TIMES = ("step_ns", "idle_ns", "pass_ns", "draft_ns", "sample_ns")
 
 
 @pytest.fixture(scope="module")
-def db(tmp_path_factory, generated):
-    path = tmp_path_factory.mktemp("pairs") / "runs.duckdb"
+def folder(tmp_path_factory, generated):
+    out = tmp_path_factory.mktemp("pairs")
     for run in RUNS:
-        tracekit.ingest([generated.written(run) / run], run=run, db=path)
-    return tracekit.open(path)
+        (out / run).symlink_to(generated.written(run) / run)
+        tracekit.ingest([out / run], run=run, db=out / "runs.duckdb")
+    return out
 
 
 @pytest.fixture(scope="module")
