@@ -6,10 +6,9 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from core.fake_ingest import install_views
+from database import memory_database
 from readers.recorded import Folder
 
-from tracekit import store
 from tracekit.readers.kineto import TraceFile, read_traces
 
 ROOT = Path(__file__).parents[2]
@@ -100,5 +99,5 @@ def shared():
 def folder(tmp_path):
     """A run folder for what is recorded beside traces."""
     (tmp_path / "run").mkdir()
-    with store.building(tmp_path / "x.duckdb", "r", install_views=install_views) as scratch:
-        yield Folder(tmp_path / "run", scratch.con)
+    with memory_database() as con:
+        yield Folder(tmp_path / "run", con)

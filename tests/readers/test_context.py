@@ -2,9 +2,8 @@ import json
 from pathlib import Path
 
 import pytest
-from core.fake_ingest import install_views
+from database import memory_database
 
-from tracekit import store
 from tracekit.errors import RunError
 from tracekit.readers.context import describe, insert_files, insert_run, setup_of_log
 from tracekit.readers.serve_command import Setup, setup_of_command
@@ -25,9 +24,9 @@ SGLANG_LOG = (
 
 
 @pytest.fixture
-def con(tmp_path):
-    with store.building(tmp_path / "x.duckdb", "r", install_views=install_views) as scratch:
-        yield scratch.con
+def con():
+    with memory_database() as con:
+        yield con
 
 
 def described(con, folder, *, metadata=(), **files):

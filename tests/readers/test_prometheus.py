@@ -2,11 +2,10 @@ import json
 from pathlib import Path
 
 import pytest
-from core.fake_ingest import install_views
+from database import memory_database
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracekit import store
 from tracekit.readers.folder import InputFile
 from tracekit.readers.prometheus import moment_of, moments_of_names, parse, read_metrics
 
@@ -14,9 +13,9 @@ VLLM_CPU = Path(__file__).parents[3] / "shared" / "traces" / "vllm_cpu"
 
 
 @pytest.fixture
-def con(tmp_path):
-    with store.building(tmp_path / "x.duckdb", "r", install_views=install_views) as scratch:
-        yield scratch.con
+def con():
+    with memory_database() as con:
+        yield con
 
 
 def read(con, folder, texts):
