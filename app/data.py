@@ -78,7 +78,8 @@ def report(name: str, /, **params: Value) -> pd.DataFrame:
     Raises:
         TracekitError: no database, no such run, a wrong parameter.
     """
-    return _report(_identity(), name, tuple(params.items()))
+    table = _table(_identity(), name, tuple(params.items()))
+    return cast(pd.DataFrame, table.to_pandas(types_mapper=EXACT.get))
 
 
 def rows(name: str, /, **params: Value) -> list[SimpleNamespace]:
@@ -87,7 +88,8 @@ def rows(name: str, /, **params: Value) -> list[SimpleNamespace]:
     Raises:
         TracekitError: as `report`.
     """
-    return _rows(_identity(), name, tuple(params.items()))
+    table = _table(_identity(), name, tuple(params.items()))
+    return [SimpleNamespace(**row) for row in table.to_pylist()]
 
 
 def summarized(run: str) -> tuple[tuple[Figure, ...], tuple[Finding, ...]]:
@@ -141,14 +143,8 @@ def _database(identity: Identity) -> Database:
 
 
 @st.cache_data(max_entries=REMEMBERED, show_spinner=False)
-def _report(identity: Identity, name: str, params: Params) -> pd.DataFrame:
-    table = _database(identity).report(name, **dict(params)).arrow()
-    return cast(pd.DataFrame, table.to_pandas(types_mapper=EXACT.get))
-
-
-@st.cache_data(max_entries=REMEMBERED, show_spinner=False)
-def _rows(identity: Identity, name: str, params: Params) -> list[SimpleNamespace]:
-    return _database(identity).report(name, **dict(params)).records()
+def _table(identity: Identity, name: str, params: Params) -> pa.Table:
+    return _database(identity).report(name, **dict(params)).arrow()
 
 
 @st.cache_data(max_entries=REMEMBERED, show_spinner=False)
