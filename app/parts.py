@@ -16,7 +16,17 @@ from tracekit.errors import TracekitError
 from tracekit.queries.header import Value
 from tracekit.report.document import Figure
 
-__all__ = ["chart", "computed", "empty", "escaped", "headline", "table", "telling", "visible"]
+__all__ = [
+    "chart",
+    "computed",
+    "empty",
+    "escaped",
+    "headline",
+    "shell",
+    "table",
+    "telling",
+    "visible",
+]
 
 Picture = alt.Chart | alt.LayerChart | alt.HConcatChart | alt.VConcatChart | alt.FacetChart
 
@@ -47,7 +57,13 @@ def empty(what: str, command: str = "") -> None:
     """Say what is not there, and what to run to have it."""
     st.info(escaped(what))
     if command:
-        st.code(visible(command), language=None)
+        shell(command)
+
+
+def shell(command: str) -> None:
+    """A command to run; `st.code` would load 1.6 MB of scripts for colours it does not have."""
+    with st.container(border=True):
+        st.text(visible(command))
 
 
 def headline(figures: Sequence[Figure]) -> None:

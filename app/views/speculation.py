@@ -241,7 +241,7 @@ def stands_on(
             "where this has none, or the other way round, under Compare with."
         )
     st.caption("The same on the command line:")
-    st.code(parts.visible(_command(calibrate)), language=None)
+    parts.shell(_command(calibrate))
 
 
 def _command(calibrate: str | None) -> str:

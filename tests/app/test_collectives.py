@@ -28,7 +28,7 @@ def test_waiting_is_that_of_the_report(view, db):
 def test_a_run_of_one_rank_says_what_to_run(view):
     page = view("collectives", run="drafting")
     assert "no collectives" in said(page)
-    assert [block.value for block in page.code] == [
+    assert [text.value for text in page.text] == [
         "tracekit capture --run NAME -- vllm serve MODEL -tp 8"
     ]
 

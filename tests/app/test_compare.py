@@ -53,7 +53,7 @@ def test_without_another_run_it_says_what_to_choose(view):
 def test_a_single_run_has_none_to_compare_with(view, tmp_path):
     page = view("compare", database=write_database(tmp_path / "one.duckdb", baseline))
     assert "only run here" in said(page)
-    assert page.code[0].value.startswith("tracekit capture")
+    assert page.text[0].value.startswith("tracekit capture")
 
 
 def test_runs_of_different_models_are_refused(view):
