@@ -3,7 +3,7 @@
 import shutil
 
 import duckdb
-from database import write_database
+from database import join, write_database
 from samples import baseline, stalled
 
 
@@ -62,7 +62,7 @@ def test_a_database_without_runs_says_what_to_run(view, tmp_path):
         con.execute("DELETE FROM run")
     page = view(database=path)
     assert "no run in it" in said(page.info)[0]
-    assert page.code[0].value.startswith("tracekit ingest PATH --db ")
+    assert page.text[0].value.startswith("tracekit ingest PATH --db ")
 
 
 def test_what_is_no_database_is_told(view, tmp_path):
@@ -80,7 +80,7 @@ def test_a_broken_database_is_told(view, db, tmp_path):
 def test_runs_ingested_meanwhile_appear_with_the_next_click(view, tmp_path):
     path = write_database(tmp_path / "runs.duckdb", baseline)
     page = view(database=path)
-    write_database(path, stalled)
+    join(path, stalled)
     page.run()
     assert page.selectbox(key="choice_run").options == ["baseline", "stalled"]
     shutil.move(path, tmp_path / "away.duckdb")
