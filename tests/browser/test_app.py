@@ -193,3 +193,52 @@ def test_three_clicks_tell_what_a_new_user_wants_to_know(view):
     words = page.get_by_test_id("stMain").inner_text()
     for topic in ("AllReduce", "Slowest rank", "Do drafts pay?"):
         assert topic in words
+
+
+CHART = "[role=graphics-document]"
+LANES = f"{CHART}[aria-label^='What runs on the device in step']"
+
+
+def test_a_window_that_is_dragged_over_the_lanes_is_in_the_link(view):
+    page, _ = view("step", f"run={RUN}&step=7")
+    lanes = page.locator(LANES)
+    lanes.scroll_into_view_if_needed()
+    box = lanes.bounding_box()
+    across, down = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(across, down)
+    page.mouse.down()
+    page.mouse.move(across + 150, down, steps=5)
+    page.mouse.up()
+    page.wait_for_url("**window=7**")
+    settle(page)
+    told = page.get_by_text("activities in this window").inner_text()
+    shared, _ = view("step", page.url.partition("?")[2])
+    assert shared.get_by_text("activities in this window").inner_text() == told
+    whole, _ = view("step", f"run={RUN}&step=7")
+    assert whole.get_by_text("activities in this window").inner_text() != told
+
+
+MARK = "() => document.activeElement.setAttribute('data-reached', '')"
+MISSED = """() => [...document.querySelectorAll('a[href], button, input, textarea, canvas')]
+    .filter(element => !element.disabled && element.tabIndex >= 0)
+    .filter(element => element.checkVisibility({opacityProperty: true, visibilityProperty: true}))
+    .filter(element => element.role !== 'radio' || element.ariaChecked === 'true')
+    .filter(element => !element.hasAttribute('data-reached'))
+    .map(element => element.outerHTML.slice(0, 120))"""
+"""What can be used and has not been marked as reached; arrow keys lead to a choice's others."""
+
+
+@pytest.mark.parametrize("name", ["", "step", "collectives", "speculation", "compare", "sql"])
+def test_every_control_is_reached_by_tab_and_every_chart_has_a_name(view, name):
+    page, _ = view(name, f"run={RUN}&other={OTHER}")
+    n_charts = page.get_by_test_id("stVegaLiteChart").count()
+    page.wait_for_function(f"document.querySelectorAll('{CHART}').length == {n_charts}")
+    assert page.locator(f"{CHART}[aria-label]:not([aria-label=''])").count() == n_charts
+    for _ in range(150):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement === document.body"):
+            break
+        page.evaluate(MARK)
+        if page.evaluate("document.activeElement.tagName") == "CANVAS":
+            page.keyboard.press("Escape")  # of a table's cells
+    assert page.evaluate(MISSED) == []
