@@ -64,13 +64,19 @@ def update_notebook(text: str) -> str:
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
 
 
-def pictured_page() -> str:
-    """What `tracekit breakdown` prints for the story's baseline."""
+def pictured_page(run: Path) -> str:
+    """What `tracekit breakdown` prints for the story's baseline, whose run folder is `run`."""
+    with workplace() as folder:
+        tracekit(["ingest", str(run)], folder)
+        return tracekit(["breakdown", PICTURED], folder)
+
+
+def write_picture() -> None:
+    """Generate the run that is pictured, and write its page as PICTURE."""
     with workplace() as folder:
         generate = [sys.executable, str(ROOT / "sample_traces/generate.py"), str(folder)]
         subprocess.run([*generate, "--dialect", PICTURED], check=True)
-        tracekit(["ingest", PICTURED], folder)
-        return tracekit(["breakdown", PICTURED], folder)
+        PICTURE.write_text(picture(pictured_page(folder / PICTURED)))
 
 
 def picture(page: str) -> str:
@@ -220,4 +226,4 @@ DOCUMENTS: dict[Path, Callable[[str], str]] = {
 if __name__ == "__main__":
     for path, update in DOCUMENTS.items():
         path.write_text(update(path.read_text()))
-    PICTURE.write_text(picture(pictured_page()))
+    write_picture()

@@ -29,10 +29,12 @@ def test_what_is_quoted_is_what_the_software_says(path):
     assert GENERATE["DOCUMENTS"][path](text) == text
 
 
-def test_the_picture_shows_the_page_of_today():
+def test_the_picture_shows_the_page_of_today(generated):
     svg = GENERATE["PICTURE"].read_text()
     shown = html.unescape("".join(re.findall(r"<text[^>]*>([^<]*)</text>", svg)))
-    page = re.sub(r"\x1b\[[0-9;]*m", "", GENERATE["pictured_page"]())
+    name = GENERATE["PICTURED"]
+    text = GENERATE["pictured_page"](generated.written(name) / name)
+    page = re.sub(r"\x1b\[[0-9;]*m", "", text)
     assert "".join(page.split()) in "".join(shown.split())
 
 
