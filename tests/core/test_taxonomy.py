@@ -2,8 +2,8 @@ import os
 from collections import Counter
 from pathlib import Path
 
-import duckdb
 import pytest
+from database import memory_database
 from name_classes import classes
 
 from tracekit.errors import TaxonomyError
@@ -20,8 +20,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def con():
-    with duckdb.connect() as connection:
-        connection.execute((ROOT / "tracekit" / "schema.sql").read_text())
+    with memory_database() as connection:
         connection.execute("CREATE TEMP TABLE device_event (name VARCHAR, collective VARCHAR)")
         yield connection
 
