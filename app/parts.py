@@ -33,6 +33,9 @@ Picture = alt.Chart | alt.LayerChart | alt.HConcatChart | alt.VConcatChart | alt
 ACROSS = 8
 """Key figures side by side; more go below."""
 
+MISSING = "-"
+"""What a table shows where nothing is known, or nothing is to be said."""
+
 LONG, SCROLLED = 600, 160
 """Letters from which on a call scrolls, and the pixels it then has: rows may be a parameter."""
 
@@ -96,7 +99,9 @@ def table(
     """
     readable, config = columns.readable(frame, data.query(report), shown)
     if pick is None:
-        st.dataframe(readable, column_config=config, hide_index=True, height=height)
+        st.dataframe(
+            readable, column_config=config, hide_index=True, height=height, placeholder=MISSING
+        )
     else:
         key = f"table-{_place(report, params)}"
         st.dataframe(
@@ -104,6 +109,7 @@ def table(
             column_config=config,
             hide_index=True,
             height=height,
+            placeholder=MISSING,
             key=key,
             selection_mode="single-row",
             on_select=partial(_picked, key, pick),

@@ -6,6 +6,9 @@ import streamlit as st
 
 from tracekit.app import choice, parts
 
+NAMES = ("base_repeats", "other_repeats")
+"""What the address calls them."""
+
 BETWEEN = ","
 """What stands between names in an address; a run with it in its name cannot be a repeat."""
 
@@ -15,21 +18,21 @@ def chosen(sides: tuple[str, str], runs: Sequence[str]) -> tuple[list[str], list
     there = [run for run in runs if run not in sides and BETWEEN not in run]
     if not there:
         return [sides[0]], [sides[1]]
-    left, right = st.columns(2)
+    with st.expander("Repeats", expanded=any(map(choice.asked, NAMES))):
+        left, right = st.columns(2)
     with left:
-        bases = _repeats("base", there, ())
+        bases = _repeats(NAMES[0], "Repeats of the base", there, ())
     with right:
-        others = _repeats("other", there, bases)
+        others = _repeats(NAMES[1], "Repeats of the other", there, bases)
     return [sides[0], *bases], [sides[1], *others]
 
 
-def _repeats(side: str, there: Sequence[str], taken: Sequence[str]) -> list[str]:
-    name = f"{side}_repeats"
+def _repeats(name: str, label: str, there: Sequence[str], taken: Sequence[str]) -> list[str]:
     free = [run for run in there if run not in taken]
     asked = (choice.asked(name) or "").split(BETWEEN)
     st.session_state[name] = [run for run in free if run in asked]
     return st.multiselect(
-        f"Repeats of the {side}",
+        label,
         free,
         key=name,
         format_func=parts.visible,
