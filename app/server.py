@@ -83,6 +83,7 @@ def _ask() -> None:
     with suppress(TracekitError), data.held_open():  # the view tells what is wrong
         for row in data.rows("run_list")[:1]:
             data.summarized(row.run)
+            data.found_late(row.run)
 
 
 if __name__ == "__main__":
