@@ -65,7 +65,8 @@ def install(con: duckdb.DuckDBPyConnection) -> None:
     for name in VIEW_ORDER:
         for statement in _view_statements(load(name)):
             con.execute(statement)
-    con.execute(files(__name__).joinpath("macros.sql").read_text(encoding="utf-8"))
+    for name in sorted(_stems("macros")):
+        con.execute(_folder("macros").joinpath(f"{name}.sql").read_text("utf-8"))
     con.execute("COMMIT")
 
 

@@ -45,24 +45,13 @@
 -- Limits: the range holds 95 % of the error of mean steps and counted drafts, and half of all that the model adds to what
 --     was measured. Attention and the rest do not grow with concurrency unless two runs show how. Rules in docs/whatif.md.
 
-WITH RECURSIVE inputs AS (
-    SELECT unnest(from_json($inputs::JSON, '[{
-        "subject": "VARCHAR", "input": "VARCHAR", "place": "DOUBLE", "value": "DOUBLE", "error": "DOUBLE", "kind": "VARCHAR"
-    }]'), recursive := true)
-),
-
-constants AS (
-    -- Tokens from which a dense GEMM is bound by arithmetic; what a modelled part may be wrong by; the most
-    -- that real all-reduces exceed a curve of them (docs/whatif.md).
-    SELECT 256 AS compute_tokens, 0.5 AS doubt, 4 AS most_of_curve
+WITH inputs AS (
+    FROM told_inputs($inputs)
 ),
 
 model AS (
     SELECT
-        max(value) FILTER (WHERE input = 'experts') AS experts,
-        max(value) FILTER (WHERE input = 'active_experts') AS active_experts,
-        max(value) FILTER (WHERE input = 'message_bytes') AS message_bytes,
-        max(value) FILTER (WHERE input = 'all_reduces') AS all_reduces,
+        whatif_doubt() AS doubt,
         max(value) FILTER (WHERE input = 'baseline_ns') AS given_baseline_ns,
         max(value) FILTER (WHERE input = 'verify_ns') AS given_verify_ns,
         max(value) FILTER (WHERE input = 'tokens_per_step') AS given_tokens,
@@ -86,35 +75,12 @@ model AS (
 ),
 
 anchors AS (
-    SELECT
-        subject,
-        max(value) FILTER (WHERE input = 'requests') AS requests,
-        coalesce(max(value) FILTER (WHERE input = 'k'), 0) AS k,
-        coalesce(max(value) FILTER (WHERE input = 'filled'), 1) AS filled,
-        coalesce(max(value) FILTER (WHERE input = 'covered'), 1) AS covered,
-        max(value) FILTER (WHERE input = 'tokens') AS tokens,
-        max(value) FILTER (WHERE input = 'step_ns') AS step_ns,
-        max(coalesce(error, 0)) FILTER (WHERE input = 'step_ns') AS step_error_ns,
-        coalesce(max(value) FILTER (WHERE input = 'waiting_ns'), 0) AS waiting_ns,
-        max(value) FILTER (WHERE input = 'draft_ns') AS draft_ns,
-        max(value) FILTER (WHERE input = 'sample_ns') AS sample_ns,
-        max(value) FILTER (WHERE input = 'other_ns') AS other_ns,
-        max(value) FILTER (WHERE input = 'idle_ns') AS idle_ns,
-        coalesce(max(value) FILTER (WHERE input = 'draft_idle_ns'), 0) AS draft_idle_ns
-    FROM inputs
-    WHERE subject IN ('baseline', 'speculative')
-    GROUP BY subject
+    FROM whatif_anchors($inputs)
 ),
 
-own AS (
-    SELECT coalesce(greatest(1, round(arg_min(requests, subject)))::INTEGER, 1) AS concurrency
-    FROM anchors
-),
-
--- Of the run with drafts: how full its drafts are, how many steps have one, and what idle time they add.
+-- Of the run with drafts: how many steps have one, and what idle time they add.
 drafting AS (
     SELECT
-        coalesce(max(filled) FILTER (WHERE k > 0), 1) AS filled,
         coalesce(max(covered) FILTER (WHERE k > 0), 1) AS covered,
         coalesce(max(k), 0) AS drafted,
         coalesce(max(draft_ns), 0) = 0 AS is_on_host,
@@ -127,133 +93,12 @@ drafting AS (
     FROM anchors
 ),
 
--- The run that a row starts from: the one of its sort, where both are there.
 points AS (
-    SELECT
-        k,
-        concurrency,
-        concurrency * (1 + k * filled)::DOUBLE AS tokens,
-        if(k = 0, (SELECT min(subject) FROM anchors), (SELECT max(subject) FROM anchors)) AS subject
-    FROM (SELECT DISTINCT unnest(string_split('0,' || $ks, ',')::INTEGER[]) AS k)
-    CROSS JOIN (
-        SELECT unnest(string_split($concurrencies, ',')::INTEGER[]) AS concurrency
-        UNION
-        FROM own
-    )
-    CROSS JOIN drafting
-),
-
-segments AS (
-    SELECT
-        place AS low_bytes,
-        value AS low_ns,
-        lead(place) OVER sizes AS high_bytes,
-        lead(value) OVER sizes AS high_ns,
-        row_number() OVER sizes = 1 AS is_first,
-        row_number() OVER sizes = count(*) OVER () - 1 AS is_last
-    FROM inputs
-    WHERE subject = 'curve'
-    WINDOW sizes AS (ORDER BY place)
-),
-
--- What the time of each part is taken to be a straight line of.
-drivers AS (
-    SELECT
-        sizes.tokens,
-        least(sizes.tokens, compute_tokens) AS tokens_driver,
-        greatest(1, sizes.tokens / compute_tokens) AS gemm_bound,
-        experts_touched(experts, active_experts, sizes.tokens) AS touched,
-        greatest(1, sizes.tokens * active_experts / touched / compute_tokens) AS moe_bound,
-        all_reduces * (
-            low_ns + (high_ns - low_ns) * (sizes.tokens * message_bytes - low_bytes) / (high_bytes - low_bytes)
-        ) AS curve_ns
-    FROM (SELECT tokens FROM points UNION SELECT tokens FROM anchors) AS sizes
-    CROSS JOIN model
-    CROSS JOIN constants
-    LEFT JOIN segments
-        ON high_bytes IS NOT NULL
-        AND (is_first OR sizes.tokens * message_bytes >= low_bytes)
-        AND (is_last OR sizes.tokens * message_bytes < high_bytes)
-),
-
-part_drivers AS (
-    SELECT
-        tokens,
-        unnest([
-            {'part': 'gemm_ns', 'driver': tokens_driver, 'bound': gemm_bound},
-            {'part': 'moe_gemm_ns', 'driver': coalesce(touched, tokens_driver), 'bound': coalesce(moe_bound, 1)},
-            {'part': 'all_reduce_ns', 'driver': coalesce(curve_ns, tokens_driver), 'bound': 1},
-            {'part': 'attention_ns', 'driver': tokens_driver, 'bound': 1},
-            {'part': 'rest_ns', 'driver': tokens_driver, 'bound': 1}
-        ], recursive := true)
-    FROM drivers
-),
-
-measured_parts AS (
-    SELECT anchors.subject, inputs.input AS part, inputs.value AS ns, driver, bound
-    FROM inputs
-    INNER JOIN anchors ON anchors.subject = inputs.subject
-    INNER JOIN part_drivers ON part_drivers.tokens = anchors.tokens AND part_drivers.part = inputs.input
-),
-
--- Two runs tell how a part grows; of one, experts' weights are read once each, messages grow as the curve says.
-slopes AS (
-    SELECT
-        part,
-        CASE
-            WHEN count(*) = 2 AND max(driver) > min(driver) THEN least(
-                greatest(0, (arg_max(ns, driver) - arg_min(ns, driver)) / (max(driver) - min(driver))),
-                if(part = 'all_reduce_ns' AND (SELECT count(*) FROM segments) > 0, any_value(most_of_curve), NULL)
-            )
-            WHEN part = 'moe_gemm_ns' THEN max(ns / driver)
-            WHEN part = 'all_reduce_ns' AND (SELECT count(*) FROM segments) > 0 THEN 1
-            ELSE 0
-        END AS slope
-    FROM measured_parts
-    CROSS JOIN constants
-    GROUP BY part
-),
-
-lined_parts AS (
-    SELECT
-        k, concurrency, measured_parts.part, measured_parts.ns AS measured_ns,
-        (ns + slope * (part_drivers.driver - measured_parts.driver)) * part_drivers.bound / measured_parts.bound AS ns
-    FROM points
-    INNER JOIN measured_parts ON measured_parts.subject = points.subject
-    INNER JOIN part_drivers ON part_drivers.tokens = points.tokens AND part_drivers.part = measured_parts.part
-    INNER JOIN slopes ON slopes.part = measured_parts.part
-),
-
--- Ranks wait the longer for each other the longer they work in between; where two runs tell, it is in the line.
-moved_parts AS (
-    SELECT
-        lined_parts.* EXCLUDE (ns),
-        ns + if(part = 'all_reduce_ns' AND (SELECT count(*) FROM anchors) = 1, waiting_ns * (
-            sum(ns) FILTER (WHERE part <> 'all_reduce_ns') OVER pass
-            / nullif(sum(measured_ns) FILTER (WHERE part <> 'all_reduce_ns') OVER pass, 0) - 1
-        ), 0) AS ns
-    FROM lined_parts
-    INNER JOIN points USING (k, concurrency)
-    INNER JOIN anchors ON anchors.subject = points.subject
-    WINDOW pass AS (PARTITION BY k, concurrency)
+    FROM whatif_points($inputs, $ks, $concurrencies)
 ),
 
 passes AS (
-    SELECT
-        k,
-        concurrency,
-        sum(ns) AS pass_ns,
-        sum(ns) FILTER (WHERE part = 'gemm_ns') AS gemm_ns,
-        sum(ns) FILTER (WHERE part = 'moe_gemm_ns') AS moe_gemm_ns,
-        sum(ns) FILTER (WHERE part = 'all_reduce_ns') AS all_reduce_ns,
-        sum(ns) FILTER (WHERE part = 'attention_ns') AS attention_ns,
-        sum(ns) FILTER (WHERE part = 'rest_ns') AS rest_ns,
-        -- By one run alone experts' growth is between none and that of even routing: all of it is in doubt.
-        sum(abs(ns - measured_ns) * if(part = 'moe_gemm_ns' AND n_anchors = 1, 1 / doubt, 1)) AS modelled_ns
-    FROM moved_parts
-    CROSS JOIN (SELECT count(*) AS n_anchors FROM anchors)
-    CROSS JOIN constants
-    GROUP BY k, concurrency
+    FROM whatif_passes($inputs, $ks, $concurrencies)
 ),
 
 -- Work of the target's pass without drafts, which a draft pass may be told as a fraction of.
@@ -296,7 +141,6 @@ costs AS (
     LEFT JOIN anchors ON anchors.subject = points.subject
     CROSS JOIN drafting
     CROSS JOIN model
-    CROSS JOIN constants
 ),
 
 steps_of AS (
@@ -312,7 +156,6 @@ steps_of AS (
         costs.verify_ns + draft_ns + sample_ns + other_ns + idle_ns AS sum_ns
     FROM costs
     CROSS JOIN model
-    CROSS JOIN constants
 ),
 
 -- A baseline that was given holds at the run's own concurrency.
@@ -325,9 +168,8 @@ timed AS (
             + (doubt * modelled_draft_ns) ** 2 + (doubt * modelled_idle_ns) ** 2
         ) AS step_error_ns
     FROM steps_of
-    CROSS JOIN (SELECT max(sum_ns) FILTER (WHERE k = 0 AND concurrency = (FROM own)) AS own_ns FROM steps_of)
+    CROSS JOIN (SELECT max(sum_ns) FILTER (WHERE k = 0 AND is_own) AS own_ns FROM steps_of)
     CROSS JOIN model
-    CROSS JOIN constants
 ),
 
 based AS (
@@ -336,51 +178,22 @@ based AS (
     INNER JOIN timed AS base ON base.concurrency = timed.concurrency AND base.k = 0
 ),
 
--- Equal rates: find p with p + p^2 + ... + p^n = total.
-problems AS (
-    SELECT k AS n, concurrency, (step_ns / base_ns - 1) / covered AS total
-    FROM based
-    CROSS JOIN drafting
-    WHERE k > 0
-    UNION ALL
-    SELECT greatest(1, drafted), 0, accepted_per_draft
-    FROM model
-    CROSS JOIN drafting
-    WHERE accepted_per_draft IS NOT NULL
-),
-
-halvings AS (
-    SELECT n, concurrency, total, 0.0::DOUBLE AS low, 1.0::DOUBLE AS high, 0 AS i
-    FROM problems
-    UNION ALL
-    SELECT
-        n, concurrency, total,
-        if(is_low, mid, low), if(is_low, high, mid), i + 1
-    FROM (
-        SELECT *, (low + high) / 2 AS mid, mid * (1 - mid ** n) / (1 - mid) < total AS is_low
-        FROM halvings
-        WHERE i < 45
-    )
-),
-
-equal_rates AS (
-    SELECT n, concurrency, CASE WHEN total <= 0 THEN 0 WHEN total <= n THEN (low + high) / 2 END AS rate
-    FROM halvings
-    WHERE i = 45
-),
-
 survival AS (
     SELECT
         position,
         coalesce(
             value, last_acceptance * rate_beyond ** (position - positions),
-            (SELECT least(rate, 1) ** position FROM equal_rates WHERE concurrency = 0)
+            -- One rate for all positions, where no more is known.
+            CASE WHEN accepted_per_draft >= 0
+                THEN least(equal_rate(accepted_per_draft, greatest(1, drafted)), 1) ** position
+            END
         ) AS rate,
         coalesce(
             kind, beyond_kind, if(position = 1, 'modelled', NULL)
         ) AS kind,
         coalesce(position > positions AND beyond_kind = 'assumed' AND acceptance_kind <> 'assumed', false) AS is_guess
     FROM (SELECT unnest(range(1, (SELECT max(k) FROM points) + 1)) AS position)
+    CROSS JOIN drafting
     CROSS JOIN model
     LEFT JOIN inputs ON inputs.input = 'acceptance' AND inputs.place = position
 ),
@@ -423,19 +236,18 @@ told AS (
         END AS tokens_kind,
         sqrt((tokens_error / tokens_per_step) ** 2 + (step_error_ns / step_ns) ** 2) AS spread_of_token,
         if(k = 0, 0, sqrt(spread_of_token ** 2 + base_spread ** 2)) AS spread_of_speedup,
-        equal_rates.rate AS break_even_acceptance
+        CASE WHEN k > 0 THEN equal_rate((step_ns / base_ns - 1) / covered, k) END AS break_even_acceptance
     FROM based
     LEFT JOIN yields USING (k)
-    LEFT JOIN equal_rates ON equal_rates.n = k AND equal_rates.concurrency = based.concurrency
+    CROSS JOIN drafting
     CROSS JOIN model
-    CROSS JOIN constants
     WHERE k = 0 OR given_tokens IS NULL OR given_tokens <= k + 1
 )
 
 SELECT
     concurrency,
     k,
-    concurrency = (FROM own) AS is_own,
+    is_own,
     k = arg_min(k, step_ns / tokens_per_step) OVER (PARTITION BY concurrency) AS is_best,
     tokens_per_step,
     tokens_error,

@@ -36,11 +36,8 @@ WITH measured AS (
             '{} decode step{} of {}', decode_costs.n_steps, if(decode_costs.n_steps = 1, '', 's'), decode_costs.run
         )
         || coalesce(format(', scaled to its window {}', unprofiled_window), '') AS words,
-        tensor_parallel,
-        backend,
         decode_costs.*
     FROM decode_costs
-    INNER JOIN runs ON runs.run = decode_costs.run
     WHERE decode_costs.run IN ($run, $calibrate)
     QUALIFY row_number() OVER (PARTITION BY is_speculative ORDER BY decode_costs.run = $run DESC) = 1
 ),
@@ -97,37 +94,9 @@ expert_rows AS (
     FROM experts
 ),
 
--- Ways to know how an all-reduce grows with its message; the first that has two sizes counts, a curve asked for before.
+-- The first way to know how an all-reduce grows with its message that has two sizes.
 sizes AS (
-    SELECT
-        1 AS preference, run, bytes, median(coalesce(transfer_ns, dur_ns)) AS time_ns, 'measured' AS kind,
-        format('transfer by message size in {}', run) AS source
-    FROM collectives
-    WHERE run IN ($run, $calibrate) AND category = 'all_reduce' AND phase IN ('forward', 'verify') AND bytes > 0
-    GROUP BY run, bytes
-    HAVING count(*) >= 5
-    UNION ALL
-    SELECT if($curve IS NULL, 2, 0), run, bytes, min(time_ns), 'measured', format('curve of {}', run)
-    FROM calibrations
-    WHERE (run = $curve OR ($curve IS NULL AND run IN ($run, $calibrate)))
-        AND category = 'all_reduce' AND delayed_rank IS NULL
-        AND coalesce(n_ranks = (SELECT max(tensor_parallel) FROM measured), true)
-    GROUP BY run, bytes
-    UNION ALL
-    SELECT
-        3, run, grid.bytes, min(latency_ns + grid.bytes / algbw_gb_per_s), 'modelled',
-        format('NCCL''s own model, in its log of {}', run)
-    FROM nccl_model
-    CROSS JOIN (SELECT 1024 * 2 ** unnest(range(20)) AS bytes) AS grid
-    WHERE run IN ($run, $calibrate) AND category = 'all_reduce' AND algbw_gb_per_s > 0
-    GROUP BY run, grid.bytes
-    UNION ALL
-    -- Two channels of 24 GB/s, half of what they carry being flags (protocol LL).
-    SELECT
-        4, NULL, unnest([0, 1 << 30]), unnest([0, (1 << 30) / 24 * busbw_factor('all_reduce', n_ranks)]), 'modelled',
-        'NCCL''s model of PCIe 5: no sizes, curve or log tell; faster links grow less'
-    FROM (SELECT max(tensor_parallel) AS n_ranks FROM measured WHERE backend = 'gpu')
-    WHERE n_ranks > 1
+    FROM all_reduce_sizes([$run, $calibrate], $curve)
 ),
 
 chosen_curve AS (

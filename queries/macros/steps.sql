@@ -1,4 +1,4 @@
--- Macros that several reports share; stored in the database beside the views they read.
+-- Macros over steps that several reports share; stored in the database beside the views they read.
 
 -- What tells the tokens of several steps: the least certain of their sources.
 CREATE OR REPLACE MACRO least_certain(sources) AS
