@@ -73,7 +73,7 @@ WHERE busy_ns > sum_ns OR exposed_ns > busy_ns OR overhang_ns > busy_ns
 """
 
 
-@pytest.mark.parametrize("seed", range(0, 104, N_RANKS))
+@pytest.mark.parametrize("seed", range(0, 200, N_RANKS))
 def test_damage_ends_in_an_error_or_a_sound_run(database, undamaged, tmp_path, seed):
     before = figures(tracekit.open(database))
     traces = [tmp_path / f"rank{rank}.json" for rank in range(N_RANKS)]
