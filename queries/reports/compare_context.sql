@@ -12,7 +12,8 @@
 --   verdict VARCHAR: same, differs or unknown (on a side).
 --   effect VARCHAR: what a difference does: refused, warned, or noted: it may be the setting in question.
 -- Limits: of a model's path the last part counts; hidden size, layers and experts are those of its config.json, where there is one.
---     What a run does not tell (driver, clocks, prompts) is not compared.
+--     What a run does not tell (driver, clocks, prompts) is not compared. Where no setting tells the drafter, speculative
+--     decoding is what was measured: off where decode steps check no draft; two runs with drafts of unknown drafters are not the same.
 
 WITH traces AS (
     SELECT
@@ -39,9 +40,43 @@ loads AS (
     GROUP BY run
 ),
 
+counted AS (
+    SELECT run, count(position) AS n_positions
+    FROM spec_decode
+    WHERE list_contains(list_concat($base, $other), run)
+    GROUP BY run
+),
+
+checked AS (
+    SELECT
+        run,
+        bool_or(is_verify) FILTER (WHERE kind IN ('decode', 'mixed')) AS checks_drafts,
+        max(ceil(n_draft_tokens / nullif(n_decode_reqs, 0))) FILTER (WHERE is_verify)::BIGINT AS n_checked
+    FROM steps
+    WHERE list_contains(list_concat($base, $other), run)
+    GROUP BY run
+),
+
+drafting AS (
+    SELECT
+        run,
+        coalesce(speculative_method, if(n_positions IS NOT NULL OR checks_drafts, 'drafts', NULL)) AS drafter,
+        CASE
+            WHEN drafter IS NOT NULL THEN coalesce(num_speculative_tokens, nullif(n_positions, 0), n_checked)
+            WHEN NOT checks_drafts THEN 0
+        END AS k,
+        if(k = 0, 'off', nullif(concat_ws(', K=', drafter, k), '')) AS drafts,
+        coalesce(drafter = 'drafts', false) AS has_unknown_drafter
+    FROM runs
+    LEFT JOIN counted USING (run)
+    LEFT JOIN checked USING (run)
+),
+
 facts AS (
     SELECT
         list_contains($base, runs.run) AS is_base,
+        k,
+        has_unknown_drafter,
         unnest([
             {'place': 1, 'fact': 'model', 'effect': 'refused', 'value': regexp_extract(rtrim(model, '/'), '([^/]+)$', 1)},
             {'place': 2, 'fact': 'tensor parallel', 'effect': 'refused', 'value': tensor_parallel::VARCHAR},
@@ -58,10 +93,10 @@ facts AS (
             {'place': 13, 'fact': 'concurrency', 'effect': 'warned', 'value': concurrency},
             {'place': 14, 'fact': 'traces', 'effect': 'warned', 'value': if(is_synthetic, 'synthetic', 'recorded')},
             {'place': 15, 'fact': 'model runner', 'effect': 'noted', 'value': runner},
-            {'place': 16, 'fact': 'speculative decoding', 'effect': 'noted',
-             'value': coalesce(nullif(concat_ws(', K=', speculative_method, num_speculative_tokens), ''), 'off')}
+            {'place': 16, 'fact': 'speculative decoding', 'effect': 'noted', 'value': drafts}
         ], recursive := true)
     FROM runs
+    INNER JOIN drafting USING (run)
     LEFT JOIN traces USING (run)
     LEFT JOIN loads USING (run)
     LEFT JOIN model_configs(list_concat($base, $other)) USING (run)
@@ -73,8 +108,9 @@ sides AS (
         place, fact, any_value(effect) AS effect,
         string_agg(DISTINCT value, ' and ' ORDER BY value) FILTER (WHERE is_base) AS base,
         string_agg(DISTINCT value, ' and ' ORDER BY value) FILTER (WHERE NOT is_base) AS other,
-        count(DISTINCT value) AS n_values,
-        count(value) = count(*) AS is_known
+        fact = 'speculative decoding' AND bool_or(has_unknown_drafter) AS is_vague,
+        if(is_vague, count(DISTINCT k), count(DISTINCT value)) AS n_values,
+        count(value) = count(*) AND NOT is_vague AS is_known
     FROM facts
     GROUP BY place, fact
 )
@@ -86,5 +122,5 @@ SELECT
     CASE WHEN n_values > 1 THEN 'differs' WHEN is_known THEN 'same' ELSE 'unknown' END AS verdict,
     effect
 FROM sides
-WHERE base IS NOT NULL OR other IS NOT NULL OR effect = 'refused'
+WHERE base IS NOT NULL OR other IS NOT NULL OR effect = 'refused' OR fact = 'speculative decoding'
 ORDER BY place

@@ -1,0 +1,56 @@
+"""What two runs are said to have been: speculative decoding, by settings or by measurement."""
+
+import pytest
+from comparing import add_run
+from database import add, dicts, memory_database
+
+TIMES = [10_000] * 9
+
+
+@pytest.fixture
+def empty():
+    con = memory_database()
+    yield con
+    con.close()
+
+
+def drafting(con, base, other):
+    (row,) = [
+        row
+        for row in dicts(con, "compare_context", base=base, other=other)
+        if row["fact"] == "speculative decoding"
+    ]
+    return row["base"], row["other"], row["verdict"]
+
+
+def count_drafts(con, run):
+    """Counters of 12 drafts of three tokens."""
+    counted = [("num_drafts", "{}", 12), ("num_draft_tokens", "{}", 36)]
+    counted += [("num_accepted_tokens", "{}", 18)]
+    counted += [
+        ("num_accepted_tokens_per_pos", f'{{"position": "{place}"}}', 6) for place in range(3)
+    ]
+    for name, labels, number in counted:
+        for moment, value in (("before", 0), ("after", number)):
+            row = {"moment": moment, "labels": labels, "value": value}
+            add(con, "counter", run, name=f"vllm:spec_decode_{name}", **row)
+
+
+def test_drafts_that_no_setting_tells_are_those_that_were_measured(empty):
+    add_run(empty, "plain", TIMES)
+    add_run(empty, "checked", TIMES, tokens=None)
+    add_run(empty, "counted", TIMES)
+    count_drafts(empty, "counted")
+    assert drafting(empty, "plain", "checked") == ("off", "drafts, K=2", "differs")
+    assert drafting(empty, "plain", "counted") == ("off", "drafts, K=3", "differs")
+    assert drafting(empty, "checked", "counted") == ("drafts, K=2", "drafts, K=3", "differs")
+
+
+def test_what_no_run_tells_of_drafts_is_not_the_same(empty):
+    for name in ("one", "two"):
+        add_run(empty, name, TIMES, tokens=None)
+        add_run(empty, f"empty {name}", [])
+    add_run(empty, "named", TIMES, speculative_method="eagle3", num_speculative_tokens=2)
+    assert drafting(empty, "one", "two") == ("drafts, K=2", "drafts, K=2", "unknown")
+    assert drafting(empty, "one", "named") == ("drafts, K=2", "eagle3, K=2", "unknown")
+    assert drafting(empty, "empty one", "empty two") == (None, None, "unknown")
