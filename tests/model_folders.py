@@ -9,6 +9,8 @@ LLAMA = {
     "hidden_size": 64,
     "num_hidden_layers": 8,
     "num_attention_heads": 8,
+    "num_key_value_heads": 4,
+    "intermediate_size": 128,
     "max_position_embeddings": 1024,
     "rope_theta": 10000.0,
     "torch_dtype": "bfloat16",
@@ -71,15 +73,45 @@ def tokens(n, first="t"):
 
 
 def llama_shapes(config=LLAMA, has_head=True):
-    """The tensors of a Llama that are looked at, and one that is not."""
+    """All tensors of a Llama."""
     size = [config["vocab_size"], config["hidden_size"]]
     shapes = {"model.embed_tokens.weight": size, "model.norm.weight": size[1:]}
-    return shapes | ({"lm_head.weight": size} if has_head else {})
+    shapes |= {"lm_head.weight": size} if has_head else {}
+    for i in range(config["num_hidden_layers"]):
+        layer = layer_shapes(config) | norm_shapes(config)
+        shapes |= {f"model.layers.{i}.{name}.weight": shape for name, shape in layer.items()}
+    return shapes
+
+
+def layer_shapes(config=LLAMA, n_inputs=None):
+    """The matrices of one layer, whose attention has so many inputs."""
+    hidden, inner = config["hidden_size"], config["intermediate_size"]
+    n_kv = hidden // config["num_attention_heads"] * config["num_key_value_heads"]
+    return {
+        "self_attn.q_proj": [hidden, n_inputs or hidden],
+        "self_attn.k_proj": [n_kv, n_inputs or hidden],
+        "self_attn.v_proj": [n_kv, n_inputs or hidden],
+        "self_attn.o_proj": [hidden, hidden],
+        "mlp.gate_proj": [inner, hidden],
+        "mlp.up_proj": [inner, hidden],
+        "mlp.down_proj": [hidden, inner],
+    }
+
+
+def norm_shapes(config=LLAMA):
+    """The norms of one layer."""
+    return dict.fromkeys(("input_layernorm", "post_attention_layernorm"), [config["hidden_size"]])
+
+
+def head_layer(name, hidden, n_inputs):
+    """The matrices of an EAGLE head's layer."""
+    shapes = layer_shapes(LLAMA | {"hidden_size": hidden}, n_inputs)
+    return {f"{name}.{part}.weight": shape for part, shape in shapes.items()}
 
 
 def eagle_shapes(hidden=64):
     """An EAGLE head: no embedding and no lm_head of its own."""
-    return {"fc.weight": [hidden, 2 * hidden], "layers.0.mlp.down_proj.weight": [hidden, hidden]}
+    return {"fc.weight": [hidden, 2 * hidden]} | head_layer("layers.0", hidden, hidden)
 
 
 def eagle3_shapes(hidden=64, vocab=100, n=3, target_hidden=None):
@@ -88,7 +120,7 @@ def eagle3_shapes(hidden=64, vocab=100, n=3, target_hidden=None):
         "fc.weight": [hidden, n * (target_hidden or hidden)],
         "midlayer.hidden_norm.weight": [hidden],
         "lm_head.weight": [vocab, hidden],
-    }
+    } | head_layer("midlayer", hidden, 2 * hidden)
 
 
 def medusa_shapes(n=3, hidden=64, vocab=100):

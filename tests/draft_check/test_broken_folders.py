@@ -30,7 +30,8 @@ def length(n):
     [
         (torn, "1 bytes are missing at its end"),
         (lambda data: data[:20], "ends inside its header"),
-        (lambda data: b"", "a header of 0 bytes"),
+        (lambda data: b"", "an empty file"),
+        (lambda data: bytes(8), "a header of 0 bytes"),
         (lambda data: LFS, "a Git LFS pointer, not the file"),
         (length(2**63), "a header of 9,223,372,036,854,775,808 bytes"),
         (length(MAX_HEADER_BYTES + 1), "a header of 100,000,001 bytes"),
@@ -88,6 +89,58 @@ def test_missing_files_of_an_index(folders):
     assert found.reason.startswith("2 of 3 files of model.safetensors.index.json are missing")
 
 
+@pytest.mark.parametrize("has_index", [False, True])
+def test_files_that_are_numbered_have_to_be_all_there(folders, has_index):
+    draft = folders.draft(LLAMA, llama_shapes(), tokens(100))
+    first = draft / "model-00001-of-00002.safetensors"
+    (draft / "model.safetensors").rename(first)
+    if has_index:
+        index = {"weight_map": dict.fromkeys(llama_shapes(), first.name)}
+        (draft / "model.safetensors.index.json").write_text(json.dumps(index))
+    found = folders.verdict("draft_model", draft)
+    told = "1 of 2 files model-...-of-00002.safetensors are missing"
+    assert (found.outcome, found.reason, found.remedy) == ("fails", told, "get them")
+    write_weights(draft / "model-00002-of-00002.safetensors", {"more": [1]})
+    assert folders.verdict("draft_model", draft).outcome == "works"
+
+
+def test_a_count_of_files_that_is_none(folders):
+    draft = folders.draft(LLAMA, llama_shapes(), tokens(100))
+    write_weights(draft / f"model-1-of-{'9' * 40}.safetensors", {"more": [1]})
+    write_weights(draft / "model-00001-of-00000.safetensors", {"more": [1]})
+    assert folders.verdict("draft_model", draft).outcome == "works"
+
+
+@pytest.mark.parametrize(
+    "damage", [torn, lambda data: data[:20], lambda data: b"", lambda data: LFS, None]
+)
+def test_a_damaged_target_has_no_method_that_works(folders, damage):
+    draft = folders.draft(LLAMA, llama_shapes(), tokens(100))
+    path = folders.target / "model.safetensors"
+    if damage:
+        path.write_bytes(damage(path.read_bytes()))
+    else:
+        path.rename(folders.target / "model-00001-of-00002.safetensors")
+    verdicts = check_draft(folders.target, draft).verdicts
+    assert {row.outcome for row in verdicts} == {"fails"}
+    told = "target: model.safetensors: " if damage else "target: 1 of 2 files model-...-of-00002"
+    assert all(row.reason.startswith(told) for row in verdicts)
+
+
+def test_a_target_without_weights_is_a_doubt(folders):
+    (folders.target / "model.safetensors").unlink()
+    found = folders.verdict("ngram", None)
+    assert found.outcome == "likely"
+    assert found.reason.startswith("target: no safetensors header to check its shapes")
+
+
+def test_a_target_with_a_damaged_tokenizer_is_a_doubt(folders):
+    (folders.target / "tokenizer.json").write_text("{")
+    found = folders.verdict("ngram", None)
+    assert found.outcome == "likely"
+    assert found.reason.startswith("target: tokenizer.json: not JSON")
+
+
 def test_no_file_outside_of_the_folder_is_read(folders, tmp_path):
     secret = tmp_path / "secret.safetensors"
     write_weights(secret, {"secret": [1]})
@@ -118,11 +171,33 @@ def test_a_config_that_is_none_is_refused(folders, data):
         check_draft(folders.target, draft)
 
 
-def test_a_pipe_is_not_waited_for(folders):
+NO_FILES = [
+    (os.mkfifo, "a pipe or device, not a file"),
+    (os.mkdir, "a folder, not a file"),
+    (lambda path: path.symlink_to(path), "a link that leads back to itself"),
+    (lambda path: path.symlink_to("nowhere"), "a link to a file that is not there"),
+    (lambda path: path.symlink_to("/dev/zero"), "a pipe or device, not a file"),
+]
+
+
+@pytest.mark.parametrize(("make", "told"), NO_FILES)
+def test_what_is_no_file_is_neither_waited_for_nor_overlooked(folders, make, told):
+    draft = folders.draft(LLAMA, llama_shapes(), tokens(100))
+    names = ("model.safetensors", "tokenizer.json", "tokenizer_config.json", "config.json")
+    for name in names:
+        (draft / name).unlink(missing_ok=True)
+        make(draft / name)
+        if name != "config.json":
+            notes = [row.note for row in check_draft(folders.target, draft).checks]
+            assert any(f"{name}: {told}; " in note for note in notes)
+    with pytest.raises(ModelError, match=rf"config\.json: {told}; "):
+        check_draft(folders.target, draft)
+
+
+def test_a_number_of_too_many_digits_is_told_in_words_of_a_model(folders):
     draft = folders.draft(LLAMA)
-    (draft / "config.json").unlink()
-    os.mkfifo(draft / "config.json")
-    with pytest.raises(ModelError, match="no such file"):
+    (draft / "config.json").write_text('{"a": ' + "1" * 5000 + "}")
+    with pytest.raises(ModelError, match="a number of over 4,300 digits; download it again"):
         check_draft(folders.target, draft)
 
 

@@ -194,7 +194,7 @@ def test_sizes_are_told_beside_each_other(folders):
     shapes = {name: [n // 2 for n in shape] for name, shape in llama_shapes().items()}
     draft = folders.draft(LLAMA, shapes)
     found = folders.check("weights", draft)
-    assert (found.target, found.draft) == ("25.1 KiB", "6.31 KiB")
+    assert (found.target, found.draft) == ("603 KiB", "151 KiB")
     assert found.note == "the draft has 25.1 % of the target's bytes"
 
 
@@ -202,4 +202,4 @@ def test_packed_weights_have_no_count_of_parameters(tmp_path, folders):
     packed = write_model(tmp_path / "int4", LLAMA, {"a.qweight": [8, 8]}, dtype="I32")
     assert folders.check("weights", packed).draft == "256 B"
     found = folders.check("parameters", packed)
-    assert (found.target, found.draft) == ("0.0129 million", "")
+    assert (found.target, found.draft) == ("0.309 million", "")

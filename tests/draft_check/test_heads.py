@@ -81,7 +81,8 @@ def test_an_eagle3_head_works_with_default_layers_on_a_deep_target(folders):
     ("n_layers", "outcome"), [(3, "works"), (4, "fails"), (5, "fails"), (6, "fails"), (7, "works")]
 )
 def test_default_layers_have_to_be_three_different_ones(folders, n_layers, outcome):
-    target = folders.draft(LLAMA | {"num_hidden_layers": n_layers}, folder="shallow")
+    config = LLAMA | {"num_hidden_layers": n_layers}
+    target = folders.draft(config, llama_shapes(config), folder="shallow")
     draft = folders.draft(EAGLE3, eagle3_shapes())
     found = folders.verdict("eagle3", draft, target)
     assert found.outcome == outcome
@@ -157,7 +158,8 @@ def test_without_an_lm_head_the_targets_is_shared(folders):
 
 
 def test_a_target_that_keeps_its_hidden_states(folders):
-    target = folders.draft(LLAMA | {"architectures": ["MambaForCausalLM"]}, folder="mamba")
+    config = LLAMA | {"architectures": ["MambaForCausalLM"]}
+    target = folders.draft(config, llama_shapes(), folder="mamba")
     found = folders.verdict("eagle3", folders.draft(EAGLE3, eagle3_shapes()), target)
     assert found.reason == "MambaForCausalLM does not support EAGLE-3 in vLLM 0.32.0"
 
@@ -202,8 +204,12 @@ def alone(folder):
     return {row.method: row for row in check_draft(folder).verdicts}
 
 
+def kimi_shapes(n_layers):
+    return {f"model.layers.{i}.input_layernorm.weight": [7168] for i in range(n_layers)}
+
+
 def test_kimi_k2_has_no_mtp_layers_inside(folders):
-    found = alone(folders.draft(KIMI, folder="kimi"))
+    found = alone(folders.draft(KIMI, kimi_shapes(61), folder="kimi"))
     assert list(found) == ["mtp", "ngram"]
     assert found["mtp"].reason == ("no MTP layers in the target: num_nextn_predict_layers is 0")
     assert found["ngram"].outcome == "works"
@@ -211,9 +217,9 @@ def test_kimi_k2_has_no_mtp_layers_inside(folders):
 
 def test_deepseek_has_one_and_its_weights_are_looked_for(folders):
     config = KIMI | {"model_type": "deepseek_v3", "num_nextn_predict_layers": 1}
-    target = folders.draft(config, {"model.layers.61.eh_proj.weight": [8, 16]}, folder="v3")
+    target = folders.draft(config, kimi_shapes(62), folder="v3")
     assert alone(target)["mtp"].outcome == "works"
-    write_weights(target / "model.safetensors", {"model.layers.60.mlp.weight": [8, 8]})
+    write_weights(target / "model.safetensors", kimi_shapes(61))
     assert "weights have none" in alone(target)["mtp"].reason
     (target / "model.safetensors").unlink()
     assert alone(target)["mtp"].outcome == "likely"
@@ -224,7 +230,9 @@ def test_an_index_alone_tells_the_names(folders):
     target = folders.draft(config, folder="v3")
     weight_map = {"model.layers.61.enorm.weight": "model-00001-of-00002.safetensors"}
     (target / "model.safetensors.index.json").write_text(json.dumps({"weight_map": weight_map}))
-    assert alone(target)["mtp"].outcome == "works"
+    found = alone(target)["mtp"]
+    missing = "target: 1 of 1 files of model.safetensors.index.json are missing"
+    assert (found.outcome, found.reason) == ("fails", missing)
 
 
 def test_layers_of_a_type_that_is_not_known(folders):

@@ -65,6 +65,13 @@ def test_the_page_fits_its_width(call, folders, columns):
     assert max(map(len, page.splitlines())) <= max(columns, 62)
 
 
+def test_no_command_serves_a_target_that_cannot_load(call, folders):
+    (folders.target / "model.safetensors").write_bytes(b"")
+    shown = call(folders.target, "--method", "ngram", exit_code=3).stdout
+    assert shown.startswith("ngram       fails  target: model.safetensors: an empty file")
+    assert "Next:" not in shown
+
+
 def test_a_method_that_fails_is_a_gate(call, folders):
     draft = folders.draft(EAGLE3, eagle3_shapes())
     assert call(folders.target, draft, "--method", "eagle3").stdout.startswith("eagle3      works")

@@ -8,6 +8,7 @@ from tracekit.draft_check import eagle, eagle3, medusa, mtp, whole_model
 from tracekit.draft_check.compare import checks
 from tracekit.draft_check.finding import Check, Obstacle, Verdict, verdict
 from tracekit.draft_check.model import Model, read_model
+from tracekit.draft_check.target import obstacles as target_obstacles
 
 _OF_DRAFT: dict[str, Callable[[Model, Model], Iterable[Obstacle]]] = {
     "draft_model": whole_model.obstacles,
@@ -39,11 +40,12 @@ def check_draft(target: Path, draft: Path | None = None) -> Findings:
     """
     of_target = read_model(target)
     of_draft = read_model(draft) if draft else None
+    of_any = list(target_obstacles(of_target))
     verdicts = [
-        verdict(method, list(obstacles(of_target, of_draft)))
+        verdict(method, [*of_any, *obstacles(of_target, of_draft)])
         for method, obstacles in _OF_DRAFT.items()
         if of_draft is not None
     ]
-    verdicts.append(verdict("mtp", list(mtp.obstacles(of_target, of_draft))))
-    verdicts.append(verdict("ngram", [_NGRAM]))
+    verdicts.append(verdict("mtp", [*of_any, *mtp.obstacles(of_target, of_draft)]))
+    verdicts.append(verdict("ngram", [*of_any, _NGRAM]))
     return Findings(of_target, of_draft, list(checks(of_target, of_draft)), verdicts)

@@ -15,7 +15,7 @@ def obstacles(target: Model, draft: Model) -> Iterator[Obstacle]:
         method = "eagle3" if draft.kind == "EAGLE-3 head" else "medusa"
         yield Obstacle("fatal", f"no EAGLE head: {draft.kind}", f"use method {method}")
         return
-    if draft.kind == "whole model" and draft.weights.is_complete:
+    if draft.kind == "whole model" and draft.weights.has_all_names:
         yield Obstacle("fatal", "no EAGLE head: its weights have no fc", "use method draft_model")
         return
     yield from architecture_rules(draft, "Eagle", prefixed)

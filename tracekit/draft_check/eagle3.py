@@ -19,7 +19,7 @@ def obstacles(target: Model, draft: Model) -> Iterator[Obstacle]:
         method = "eagle" if draft.kind == "EAGLE head" else "medusa"
         yield Obstacle("fatal", f"no EAGLE-3 head: {draft.kind}", f"use method {method}")
         return
-    if draft.kind == "whole model" and draft.weights.is_complete:
+    if draft.kind == "whole model" and draft.weights.has_all_names:
         yield Obstacle("fatal", "no EAGLE-3 head: its weights have no fc", "use method draft_model")
         return
     yield from architecture_rules(draft, "Eagle3", named)

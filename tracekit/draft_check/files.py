@@ -1,6 +1,10 @@
 """JSON files of a model folder, read within bounds: what is in them is somebody else's."""
 
+import errno
 import json
+import os
+import stat
+import sys
 from pathlib import Path
 
 from tracekit.errors import ModelError
@@ -22,8 +26,11 @@ def parsed_object(place: str, data: bytes) -> dict[str, object]:
         value = json.loads(data)
     except RecursionError as error:
         raise ModelError(f"{place}: nested too deep; download it again") from error
-    except ValueError as error:
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ModelError(f"{place}: not JSON: {error}; download it again") from error
+    except ValueError as error:  # the only other one that the parser has
+        what = f"a number of over {sys.get_int_max_str_digits():,} digits"
+        raise ModelError(f"{place}: {what}; download it again") from error
     if not isinstance(value, dict):
         raise ModelError(f"{place}: no JSON object; download it again")
     return value
@@ -40,8 +47,8 @@ def whole_file(path: Path) -> bytes:
 
 def first_bytes(path: Path, n_bytes: int) -> bytes:
     """At most `n_bytes` from the head of a regular file. Raises ModelError."""
-    if not path.is_file():  # opening a pipe would wait for ever
-        raise ModelError(f"{path.name}: no such file; name the folder of a model")
+    if what := _why_no_file(path):  # opening a pipe would wait for ever
+        raise ModelError(f"{path.name}: {what}")
     try:
         with path.open("rb") as file:
             data = file.read(n_bytes)
@@ -50,3 +57,30 @@ def first_bytes(path: Path, n_bytes: int) -> bytes:
     if data.startswith(_LFS_POINTER):
         raise ModelError(f"{path.name}: a Git LFS pointer, not the file; run git lfs pull")
     return data
+
+
+def is_there(path: Path) -> bool:
+    """Whether a folder has an entry of this name, be it a file that can be read or not."""
+    return os.path.lexists(path)
+
+
+def _why_no_file(path: Path) -> str:
+    """What stands in place of a regular file, and what to do; empty where it is one."""
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        return _why_not_found(path, error)
+    if stat.S_ISDIR(mode):
+        return "a folder, not a file; put the model's own there"
+    is_file = stat.S_ISREG(mode)
+    return "" if is_file else "a pipe or device, not a file; put the model's own there"
+
+
+def _why_not_found(path: Path, error: OSError) -> str:
+    if error.errno == errno.ELOOP:
+        return "a link that leads back to itself; put the file there"
+    if path.is_symlink():
+        return "a link to a file that is not there; put the file there"
+    if error.errno == errno.ENOENT:
+        return "no such file; name the folder of a model"
+    return f"{error.strerror}; make it readable"

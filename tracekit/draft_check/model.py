@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tracekit.draft_check import known
 from tracekit.draft_check.config import Config, read_config
-from tracekit.draft_check.files import json_object
+from tracekit.draft_check.files import is_there, json_object
 from tracekit.draft_check.tokenizer import Tokenizer, read_tokenizer
 from tracekit.draft_check.weights import Tensor, Weights, read_weights
 from tracekit.errors import ModelError
@@ -110,7 +110,7 @@ def read_model(folder: Path) -> Model:
         raise ModelError(f"{folder}/{error}") from error
     tokenizer, weights, problems = read_tokenizer(folder), read_weights(folder), []
     told: object = None
-    if (folder / "generation_config.json").is_file():
+    if is_there(folder / "generation_config.json"):
         try:
             told = json_object(folder / "generation_config.json").get("eos_token_id")
         except ModelError as error:

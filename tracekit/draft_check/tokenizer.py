@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tracekit.draft_check.files import json_object, whole_file
+from tracekit.draft_check.files import is_there, json_object, whole_file
 from tracekit.draft_check.tiktoken import tiktoken_ids
 from tracekit.errors import ModelError
 
@@ -51,8 +51,9 @@ class Tokenizer:
 def read_tokenizer(folder: Path) -> Tokenizer:
     """What the tokenizer files of a folder tell; damage is in `problems`, never raised."""
     found = Tokenizer()
+    there = sorted(folder.glob("*"))  # with links to nothing, which a plain name does not find
     for name, read in _READERS.items():
-        path = next(iter(sorted(folder.glob(name))), None)
+        path = next((path for path in there if path.match(name)), None)
         if path is not None:
             found.source = path.name
             _try(found, lambda path=path, read=read: read(found, path))  # type: ignore[misc]
@@ -98,10 +99,10 @@ def _read_tiktoken(found: Tokenizer, path: Path) -> None:
 def _read_vocab(found: Tokenizer, path: Path) -> None:
     found.ids.update(_ids(json_object(path).items()))
     added = path.with_name("added_tokens.json")
-    if added.is_file():
+    if is_there(added):
         found.ids.update(_ids(json_object(added).items()))
     merges = path.with_name("merges.txt")
-    if merges.is_file():
+    if is_there(merges):
         lines = whole_file(merges).decode(errors="replace").splitlines()
         kept = [line for line in lines if line and not line.startswith("#version")]
         found.n_merges = len(kept)
@@ -124,7 +125,7 @@ _READERS: Mapping[str, Callable[[Tokenizer, Path], None]] = {
 def _read_added(found: Tokenizer, folder: Path) -> None:
     """Special tokens and their roles, of the files that tell them; the first file wins."""
     for name in ("tokenizer_config.json", "special_tokens_map.json"):
-        if not (folder / name).is_file():
+        if not is_there(folder / name):
             continue
         told = json_object(folder / name)
         for role in ROLES:

@@ -5,17 +5,19 @@ header, the header as JSON, then the data.
 """
 
 import math
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tracekit.draft_check.files import first_bytes, json_object, parsed_object
+from tracekit.draft_check.files import first_bytes, is_there, json_object, parsed_object
 from tracekit.errors import ModelError
 
 MAX_HEADER_BYTES = 100_000_000
 """As the format's own reader has it, for one file; here for all files of a folder together."""
 
 INDEX = "model.safetensors.index.json"
+_SHARD = re.compile(r"(.*)-(\d{1,9})-of-(\d{1,9})\.safetensors")
 _LENGTH_BYTES = 8
 _LINE = 64
 """Bytes in which a file shows that it is no weights at all."""
@@ -59,6 +61,14 @@ class Weights:
     others: list[str] = field(default_factory=list)
     """Files with weights in formats that are not read."""
 
+    hides_names: bool = False
+    """Whether a file that is missing or damaged may have tensors beside the names."""
+
+    @property
+    def has_all_names(self) -> bool:
+        """Whether the names are those of every tensor."""
+        return bool(self.names) and not self.hides_names
+
     @property
     def is_complete(self) -> bool:
         """Whether the headers tell of every tensor."""
@@ -85,13 +95,16 @@ def read_weights(folder: Path) -> Weights:
     weights = Weights()
     weights.others = sorted(path.name for ending in _OTHER for path in folder.glob(ending))
     left = MAX_HEADER_BYTES
-    for path in _files(folder, weights):
+    files = _files(folder, weights)
+    is_indexed = bool(weights.names)
+    for path in files:
         try:
             length, header = _header(path, left)
             _take(path, length, header, weights)
             left -= length
         except ModelError as error:
             weights.problems.append(str(error))
+            weights.hides_names |= not is_indexed
     weights.names |= weights.tensors.keys()
     return weights
 
@@ -103,13 +116,15 @@ def _files(folder: Path, weights: Weights) -> list[Path]:
     (0.32.0).
     """
     there = sorted(folder.glob("*.safetensors"))
-    if not (folder / INDEX).is_file():
+    if not is_there(folder / INDEX):
         plain = [path for path in there if not path.name.startswith("consolidated")]
+        _look_for_shards(plain or there, weights)
         return plain or there
     try:
         mapped = json_object(folder / INDEX).get("weight_map")
     except ModelError as error:
         weights.problems.append(str(error))
+        _look_for_shards(there, weights)
         return there
     of_names = mapped if isinstance(mapped, dict) else {}
     weights.names = set(of_names)
@@ -119,11 +134,29 @@ def _files(folder: Path, weights: Weights) -> list[Path]:
         weights.problems.append(
             f"{missing} of {len(wanted)} files of {INDEX} are missing; get them"
         )
+    else:
+        _look_for_shards(there, weights)
     return found
 
 
+def _look_for_shards(files: Iterable[Path], weights: Weights) -> None:
+    """Names tell how many files there are: `model-00001-of-00002.safetensors`."""
+    shards: dict[tuple[str, str], set[str]] = {}
+    for path in files:
+        if named := _SHARD.fullmatch(path.name):
+            shards.setdefault((named[1], named[3]), set()).add(named[2])
+    for (stem, total), numbers in shards.items():
+        if (missing := int(total) - len(numbers)) > 0:
+            what = f"{missing:,} of {int(total):,} files {stem}-...-of-{total}.safetensors"
+            weights.problems.append(f"{what} are missing; get them")
+            weights.hides_names = True
+
+
 def _header(path: Path, limit: int) -> tuple[int, dict[str, object]]:
-    length = int.from_bytes(first_bytes(path, _LINE)[:_LENGTH_BYTES], "little")
+    line = first_bytes(path, _LINE)
+    if not line:
+        raise ModelError(f"{path.name}: an empty file; download it again")
+    length = int.from_bytes(line[:_LENGTH_BYTES], "little")
     if not 2 <= length <= limit:
         raise ModelError(f"{path.name}: a header of {length:,} bytes; download it again")
     data = first_bytes(path, _LENGTH_BYTES + length)[_LENGTH_BYTES:]
@@ -140,9 +173,8 @@ def _take(path: Path, length: int, header: dict[str, object], weights: Weights) 
     weights.n_bytes += n_bytes
     missing = _LENGTH_BYTES + length + n_bytes - path.stat().st_size
     if missing > 0:
-        raise ModelError(
-            f"{path.name}: {missing:,} bytes are missing at its end; download it again"
-        )
+        what = f"{missing:,} bytes are missing at its end; download it again"
+        weights.problems.append(f"{path.name}: {what}")
 
 
 def _tensors(path: Path, header: dict[str, object]) -> Iterator[tuple[str, Tensor, int]]:
