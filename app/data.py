@@ -1,9 +1,12 @@
 """The only door to the database: what reports say, remembered until the file changes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
+from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from types import SimpleNamespace
 from typing import cast
 
@@ -24,9 +27,29 @@ Identity = tuple[str, int, int, int]
 
 Params = tuple[tuple[str, Value], ...]
 
-_HELD: ContextVar[tuple[ExitStack, dict[Identity, Database]] | None] = ContextVar(
-    "held", default=None
-)
+SIDE_BY_SIDE = 2
+"""Questions that are asked ahead at a time: to plan one takes more than to run it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What is open as long as a body asks: databases, and threads that ask ahead."""
+
+    stack: ExitStack
+    threads: ThreadPoolExecutor
+    databases: dict[Identity, Database] = field(default_factory=dict)
+    lock: Lock = field(default_factory=Lock)
+
+    def database(self, identity: Identity) -> Database:
+        """The database in that state, opened where it is not yet."""
+        with self.lock:
+            if identity not in self.databases:
+                opened = Database(Path(identity[0])).batch()
+                self.databases[identity] = self.stack.enter_context(opened)
+            return self.databases[identity]
+
+
+_HELD: ContextVar[Held | None] = ContextVar("held", default=None)
 
 REMEMBERED = 256
 """Answers kept at a time, over all sessions."""
@@ -48,12 +71,13 @@ def held_open() -> Iterator[None]:
 
     Opening is 60 of the 90 ms of CPU that an answer of the Step view takes.
     """
-    with ExitStack() as stack:
-        token = _HELD.set((stack, {}))
+    with ExitStack() as stack, ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
+        token = _HELD.set(Held(stack, threads))
         try:
             yield
         finally:
             _HELD.reset(token)
+            threads.shutdown(cancel_futures=True)
 
 
 def path() -> Path:
@@ -90,6 +114,18 @@ def rows(name: str, /, **params: Value) -> list[SimpleNamespace]:
     """
     table = _table(_identity(), name, tuple(params.items()))
     return [SimpleNamespace(**row) for row in table.to_pylist()]
+
+
+def ahead(questions: Iterable[tuple[str, Mapping[str, Value]]]) -> None:
+    """Begin to ask reports, by name and parameters, that the view shows further down.
+
+    What is wrong with a question is told where its answer is wanted.
+    """
+    held, identity = _HELD.get(), _identity()
+    if held is None:
+        return
+    for name, params in questions:
+        held.threads.submit(copy_context().run, _table, identity, name, tuple(params.items()))
 
 
 def summarized(run: str) -> tuple[tuple[Figure, ...], tuple[Finding, ...]]:
@@ -132,14 +168,8 @@ def _identity() -> Identity:
 
 def _database(identity: Identity) -> Database:
     """The database in that state: held open where a body says so, else opened by each question."""
-    database = Database(Path(identity[0]))
     held = _HELD.get()
-    if held is None:
-        return database
-    stack, there = held
-    if identity not in there:
-        there[identity] = stack.enter_context(database.batch())
-    return there[identity]
+    return Database(Path(identity[0])) if held is None else held.database(identity)
 
 
 @st.cache_data(max_entries=REMEMBERED, show_spinner=False)

@@ -129,7 +129,7 @@ def computed(frame: pd.DataFrame, report: str, params: Mapping[str, Value]) -> N
             st.code(call, language="python", wrap_lines=True, height=height)
         st.download_button(
             "CSV",
-            frame.to_csv(index=False),
+            partial(frame.to_csv, index=False),  # made once it is clicked
             file_name=f"{report}.csv",
             mime="text/csv",
             icon=":material/download:",

@@ -15,6 +15,7 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 import uvicorn
+from altair.utils import schemapi
 from starlette.middleware import Middleware
 from streamlit import config
 
@@ -50,6 +51,7 @@ class Server(uvicorn.Server):
 def serve(settings: Mapping[str, Setting]) -> None:
     """Run the dashboard with these options of Streamlit until it is interrupted."""
     sys.setswitchinterval(SWITCH_S)
+    schemapi.disable_debug_mode()  # of a chart's parts each is checked, then the whole once more
     for name, value in settings.items():
         config.set_option(name, value)
     # Not `streamlit run`: of the socket it binds, asyncio does not know that it is TCP and leaves

@@ -203,7 +203,7 @@ def rank_steps(frame: pd.DataFrame, measure: str, is_dark: bool) -> alt.Chart:
             height=ROW * cells["row"].nunique() + AROUND + GRADIENT,
             description=f"Map of ranks and steps: {meaning}",
         )
-        .mark_rect()
+        .mark_rect(aria=False)  # else words are made for each cell
         .encode(
             x=alt.X("first_step:O", title="step", axis=alt.Axis(labelOverlap=True, labelAngle=0)),
             y=alt.Y("row:N", title=None, sort=list(cells["row"].unique()), axis=LABELS),

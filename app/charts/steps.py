@@ -40,7 +40,7 @@ def profile(frame: pd.DataFrame, by: str, picked: int, is_dark: bool) -> alt.Cha
     parts["place"] = parts["part"].map({part: n for n, part in enumerate(scale.domain)})
     picture: alt.Chart = (
         alt.Chart(parts, height=HEIGHT, description=f"Time in each step, by {by}")
-        .mark_bar()
+        .mark_bar(aria=False)  # else words are made for each part of a bar
         .encode(
             x=alt.X("first_step:O", title="step", axis=_steps_axis(picked)),
             y=alt.Y("ms:Q", title="time in a step, ms"),

@@ -49,7 +49,7 @@ def lanes(
             height=LANE * len(order) + AROUND,
             description=f"What runs on the device in step {step}, by rank and stream",
         )
-        .mark_bar(height=LANE - 4, clip=True)
+        .mark_bar(height=LANE - 4, clip=True, aria=False)  # else words are made for each bar
         .encode(
             x=alt.X("start:Q", title="time from the start of the step, ms", scale=span),
             x2="end:Q",

@@ -154,7 +154,17 @@ def nothing() -> None:
         parts.empty("No collectives in such steps: choose others in the sidebar.")
 
 
+def below() -> list[tuple[str, dict[str, Value]]]:
+    """What the sections ask, in their order."""
+    names = ("comm_ranks", "comm_skew", "comm_rank_steps", "comm_topology", *DOUBTS)
+    return [
+        ("comm_waiting", chosen.params("comm_waiting", step=None)),
+        *((name, chosen.params(name)) for name in names),
+    ]
+
+
 st.title("Collectives")
+data.ahead(below())
 there = [row.run for row in data.rows("calibration_list")]
 asked = choice.asked("calibration") or chosen.run
 chosen_calls = chosen.params("comms", calibration=asked if asked in there else None)

@@ -257,5 +257,13 @@ def _command(calibrate: str | None) -> str:
 
 
 st.title("Speculation")
+data.ahead(
+    [
+        ("spec_totals", {"run": chosen.run}),
+        ("spec_phases", chosen.params("spec_phases")),
+        ("profiling_cost", {"run": chosen.run}),
+        ("spec", {"run": chosen.run}),
+    ]
+)
 measured()
 what_if()

@@ -10,6 +10,7 @@ from tracekit import units
 from tracekit.app import choice, data, parts, picking, theme
 from tracekit.app.charts import steps, timeline
 from tracekit.cli import page
+from tracekit.queries.header import Value
 from tracekit.report.document import Figure
 
 KERNELS = ("phase", "category", "impl", "name", "busy_ns", "share_of_step", "calls", "ns_per_call")
@@ -56,6 +57,15 @@ def one_step(picked: int) -> None:
     parts.table(frame[frame["row_kind"] == "work"], "breakdown", params, shown=KERNELS)
 
 
+def of_step(picked: int, kind: str | None) -> list[tuple[str, dict[str, Value]]]:
+    """What `one_step` asks, of a step of that kind."""
+    return [
+        ("step_list", chosen.params("step_list", kind=None, step=picked)),
+        ("timeline", chosen.params("timeline", step=picked)),
+        ("breakdown", chosen.params("breakdown", step=picked, by="kernel", kind=kind)),
+    ]
+
+
 def on_the_device(picked: int) -> None:
     """The timeline, of the whole step or a window of it."""
     st.subheader("On the device")
@@ -87,11 +97,13 @@ def _starved(row: SimpleNamespace) -> str:
 
 
 st.title("Step")
-head = data.rows("breakdown_headline", **chosen.params("breakdown_headline", step=None))
+data.ahead((name, chosen.params(name)) for name in ("step_profile", "step_histogram"))
+head = data.rows("breakdown_headline", **chosen.params("breakdown_headline", rank=None, step=None))
 kind = head[0].kind if head else chosen.kind
 there = picking.ordered(data.rows("step_list", **chosen.params("step_list", kind=kind, step=None)))
 if there:
     number = picking.typical(there) if chosen.step is None else chosen.step
+    data.ahead(of_step(number, kind))
     left, right = st.columns([2, 1])
     with left:
         over_time(number)
