@@ -12,7 +12,8 @@ def outcome(verdict):
 
 
 def test_a_smaller_model_of_the_family_works(folders):
-    draft = folders.draft(LLAMA | {"num_hidden_layers": 2}, llama_shapes(), tokens(100))
+    config = LLAMA | {"num_hidden_layers": 2}
+    draft = folders.draft(config, llama_shapes(config), tokens(100))
     assert outcome(folders.verdict("draft_model", draft)) == ("works", "")
 
 

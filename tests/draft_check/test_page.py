@@ -43,7 +43,8 @@ def test_the_trap_of_the_documentation(call, tmp_path, monkeypatch):
 
 
 def test_verdicts_come_first_and_each_has_its_way_out(call, folders):
-    target = folders.draft(LLAMA | {"num_hidden_layers": 4}, llama_shapes(), folder="four")
+    config = LLAMA | {"num_hidden_layers": 4}
+    target = folders.draft(config, llama_shapes(config), folder="four")
     lines = call(target, folders.draft(EAGLE3, eagle3_shapes())).stdout.splitlines()
     assert lines[0].startswith("draft_model fails")
     words = " ".join(" ".join(lines).split())

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tracekit.draft_check import rules
+from tracekit.draft_check import layers, rules
 from tracekit.draft_check.finding import Obstacle
 from tracekit.draft_check.model import Model
 
@@ -15,6 +15,7 @@ def obstacles(target: Model) -> Iterator[Obstacle]:
 
 def _own(target: Model) -> Iterator[Obstacle]:
     yield from rules.read_rules(target)
+    yield from layers.layer_rules(target)
     for problem in target.problems:
         if problem not in target.weights.problems:
             why, _, remedy = problem.partition("; ")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tracekit.draft_check import known, rules
+from tracekit.draft_check import known, layers, rules
 from tracekit.draft_check.agreement import agreement
 from tracekit.draft_check.finding import Obstacle
 from tracekit.draft_check.model import Model
@@ -10,7 +10,6 @@ from tracekit.draft_check.model import Model
 _ANY_VOCABULARY = '"use_heterogeneous_vocab": true'
 """Source: vllm/config/speculative.py and vllm/v1/spec_decode/vocab_mapping.py (0.32.0)."""
 
-_DOWNLOAD = "download all of its files"
 _SAME_FAMILY = f"take a draft of the same family, or {_ANY_VOCABULARY}"
 
 
@@ -24,6 +23,7 @@ def obstacles(target: Model, draft: Model) -> Iterator[Obstacle]:
     yield from _type_rules(draft)
     yield from rules.name_rules(draft, "draft_model")
     yield from rules.read_rules(draft)
+    yield from layers.layer_rules(draft)
     yield from _vocabulary_rules(target, draft)
     yield from _weight_rules(draft)
     yield from _position_rules(target, draft)
@@ -72,7 +72,7 @@ def _weight_rules(draft: Model) -> Iterator[Obstacle]:
     is_tied = draft.config.value("tie_word_embeddings") is not False
     lacking = {"embedding": draft.embedding, "lm_head": draft.head or (is_tied and draft.embedding)}
     for name in [name for name, tensor in lacking.items() if not tensor]:
-        yield Obstacle("doubt", f"its weights have no {name}: drafts are random", _DOWNLOAD)
+        yield Obstacle("doubt", f"its weights have no {name}: drafts are random", layers.DOWNLOAD)
     yield from _row_rules(draft)
 
 
