@@ -47,3 +47,30 @@ def add_work(con, name, step, phase, **categories):
     for category, time in categories.items():
         work = {"sum_ns": us(time), "busy_ns": us(time), "exposed_ns": us(time)}
         add(con, "step_category", name, category=category, **work, **times)
+
+
+def count_tokens(con, run, window, step_ns, tokens, drafts=0):
+    """Counters of one request that decodes in 80 steps of that time and so many tokens."""
+    drafted = {
+        "spec_decode_num_drafts_total": drafts,
+        "spec_decode_num_accepted_tokens_total": 80 * tokens - 80,
+    }
+    seconds, generated = 80 * step_ns / 1e9, 80 * tokens + 1
+    times = {"request_decode_time_seconds_sum": seconds, "generation_tokens_total": generated}
+    counted = {**times, "iteration_tokens_total_count": 81, **(drafted if drafts else {})}
+    _count(con, run, window, **counted)
+
+
+def _count(con, run, window, **counters):
+    given = counters | {"request_decode_time_seconds_count": 1}
+    for name, value in given.items():
+        for moment, at in (("before", 0), ("after", value)):
+            row = {"name": f"vllm:{name}", "moment": moment, "value": at}
+            add(con, "counter", run, window_name=window, **row)
+
+
+def add_windows(con, run, step_ns, tokens, drafts=0):
+    """Windows of a capture; counters tell of the one without the profiler."""
+    add(con, "capture_window", run, window_name="unprofiled", is_profiled=False, start_ns=0)
+    add(con, "capture_window", run, window_name="profiled", is_profiled=True, start_ns=1)
+    count_tokens(con, run, "unprofiled", step_ns, tokens, drafts)

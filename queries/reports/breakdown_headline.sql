@@ -23,7 +23,8 @@
 --   step_p50_ns DOUBLE: median of it over steps.
 --   step_p10_ns DOUBLE: 10th percentile; NULL with a single step.
 --   step_p90_ns DOUBLE: 90th percentile; NULL with a single step.
---   tokens_per_step DOUBLE: tokens emitted per request and step; NULL where nothing tells.
+--   tokens_per_step DOUBLE: tokens emitted per request and step, of the steps measured (windows.tokens_per_step has those of
+--     whole windows); NULL where nothing tells.
 --   token_source VARCHAR: what tells them: trace (n_emitted_tokens), rule (no drafts: one each), counters (/metrics) or
 --     log (the server's); the least certain where steps differ.
 --   ns_per_token DOUBLE: mean step less wait_for_work / tokens_per_step: what a stream waits for a token.

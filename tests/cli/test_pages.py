@@ -280,7 +280,7 @@ def test_spec(call):
 eagle3   vLLM   tiny-moe   TP1, 1 of 1 rank
 drafts: eagle3, K=2   62.5 % of draft tokens accepted (profiled)
 2 decode steps of 1 request   step 1.10 ms (profiled, median 1.10)
-2.25 tokens/step   0.49 ms/token, 2045.5 tok/s (profiled)   GPU busy 90.9 %
+2.25 tokens/step   0.49 ms/token, 2,045.5 tok/s (profiled)   GPU busy 90.9 %
 Without the profiler a decode step takes 1.00 ms, with it 1.50 ms (+50.0 %;
 medians of 2 and 2 by the engine's log, without the time between steps).
 AllReduce is 18.2 % of the step, 20.0 % of busy time
@@ -292,7 +292,7 @@ sample     0.04   3.6     0.02         -       0.04-0.04 engine
 overlap    0.06   5.5     0.03         -
 idle       0.10   9.1     0.04         -       0.06-0.14
 step       1.10 100.0     0.49      0.20     4 1.02-1.18
-all of the profiled window
+The table is of the 2 steps traced, with the profiler.
 
 position drafts accepted of drafts given the one before
        1      4        3    75.0 %               75.0 %

@@ -1,32 +1,10 @@
 """Comparisons of runs whose servers were timed without the profiler, too."""
 
 import pytest
-from comparing import add_run, add_work
-from database import add, dicts, memory_database, us
+from comparing import add_run, add_windows, add_work
+from database import dicts, memory_database, us
 
 STEPS = [15_000, 15_100, 14_900, 15_050] * 3
-
-
-def count(con, run, **counters):
-    """Counters of the window without the profiler: one request that ended."""
-    given = counters | {"request_decode_time_seconds_count": 1}
-    for name, value in given.items():
-        for moment, at in (("before", 0), ("after", value)):
-            row = {"name": f"vllm:{name}", "moment": moment, "value": at}
-            add(con, "counter", run, window_name="unprofiled", **row)
-
-
-def add_windows(con, run, step_ns, tokens, drafts=0):
-    """80 decode steps; `tokens` are those of a step."""
-    add(con, "capture_window", run, window_name="unprofiled", is_profiled=False, start_ns=0)
-    add(con, "capture_window", run, window_name="profiled", is_profiled=True, start_ns=1)
-    drafted = {
-        "spec_decode_num_drafts_total": drafts,
-        "spec_decode_num_accepted_tokens_total": 80 * tokens - 80,
-    }
-    seconds, generated = 80 * step_ns / 1e9, 80 * tokens + 1
-    times = {"request_decode_time_seconds_sum": seconds, "generation_tokens_total": generated}
-    count(con, run, **times, iteration_tokens_total_count=81, **(drafted if drafts else {}))
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """The lines above a table of steps: how long a step takes, and what the reader must know of it."""
 
 from types import SimpleNamespace
+from typing import NamedTuple
 
 from tracekit import units
 from tracekit.cli import output, page, table
@@ -11,6 +12,34 @@ TOLD = 3
 
 SAME = 0.05
 """What two windows may differ by in tokens per step, and a window from its trace in steps."""
+
+
+class Speed(NamedTuple):
+    """What a stream waits for a token, and the tokens it gets of a step, both of one window."""
+
+    ns_per_token: float | None
+    tokens_per_step: float | None
+    is_unprofiled: bool
+
+
+def speed(figures: SimpleNamespace, cost: list[SimpleNamespace]) -> Speed:
+    """That of the whole window without the profiler, where it was counted; else of the trace."""
+    for row in cost:
+        if row.unprofiled_ns_per_token is not None:
+            return Speed(row.unprofiled_ns_per_token, row.unprofiled_tokens_per_step, True)
+    return Speed(figures.ns_per_token, figures.tokens_per_step, False)
+
+
+def traced(figures: SimpleNamespace, cost: list[SimpleNamespace]) -> str:
+    """Which steps a table is of, where the headline is of others; `cost` as in headline()."""
+    if not cost:
+        return ""
+    of = f"The table is of the {page.counted(figures.n_steps, 'step')} traced, with the profiler"
+    quoted, own = speed(figures, cost), figures.tokens_per_step
+    if not quoted.is_unprofiled or quoted.tokens_per_step is None or own is None:
+        return f"{of}."
+    whole = f"all of the window without it: {quoted.tokens_per_step:.2f}"
+    return f"{of}: {own:.2f} tokens/step ({whole})."
 
 
 def headline(
@@ -29,7 +58,7 @@ def headline(
     device = run.backend.upper()
     cost = cost if figures.kind == "decode" else []
     tokens = _tokens(figures, gaps, cost)
-    is_profiled = bool(tokens) and not is_plain(cost)
+    is_profiled = bool(tokens) and not speed(figures, cost).is_unprofiled
     idle = "(waiting for work left out)" if is_profiled and figures.wait_for_work_ns > 0 else ""
     return [
         *table.flow([_steps(figures, run), _time(figures, gaps, cost)], width),
@@ -92,11 +121,6 @@ def _part(row: SimpleNamespace) -> str:
     )
 
 
-def is_plain(cost: list[SimpleNamespace]) -> bool:
-    """Whether time per token is known of a window without the profiler."""
-    return any(row.unprofiled_ns_per_token is not None for row in cost)
-
-
 def stalls(gaps: list[SimpleNamespace], run: SimpleNamespace, width: int) -> list[str]:
     """The stalls of the host in words, longest first."""
     told = [
@@ -153,15 +177,14 @@ def _is_one_stall(figures: SimpleNamespace, gaps: list[SimpleNamespace]) -> bool
 def _tokens(
     figures: SimpleNamespace, gaps: list[SimpleNamespace], cost: list[SimpleNamespace]
 ) -> str:
-    has_plain = is_plain(cost)
-    ns_per_token = cost[0].unprofiled_ns_per_token if has_plain else figures.ns_per_token
-    if ns_per_token is None or (_is_one_stall(figures, gaps) and not has_plain):
+    quoted = speed(figures, cost)
+    ns_per_token, tokens = quoted.ns_per_token, quoted.tokens_per_step
+    if ns_per_token is None or (_is_one_stall(figures, gaps) and not quoted.is_unprofiled):
         return ""
     each = "" if figures.reqs_max == 1 else " each"
-    window = "unprofiled" if has_plain else "profiled"
-    rate = f"{1e9 / ns_per_token:.1f} tok/s{each} ({window})"
+    window = "unprofiled" if quoted.is_unprofiled else "profiled"
+    rate = f"{1e9 / ns_per_token:,.1f} tok/s{each} ({window})"
     per_token = f"{units.ms(ns_per_token)} ms/token, {rate}"
-    tokens = cost[0].unprofiled_tokens_per_step if has_plain else figures.tokens_per_step
     if not figures.is_verify or tokens is None:
         return per_token
     return f"{tokens:.2f} tokens/step   {per_token}"

@@ -7,7 +7,7 @@ import click
 
 from tracekit import units
 from tracekit.cli import choice, options, output, page, table
-from tracekit.cli.headline import headline, stalls
+from tracekit.cli.headline import headline, stalls, traced
 
 if TYPE_CHECKING:
     from tracekit.database import Database
@@ -91,7 +91,7 @@ def _write_page(
         [
             *page.title(facts, figures[0].n_ranks if figures else facts.n_ranks, width),
             *_head(figures, totals, gaps, cost, waiting, facts, width),
-            *_phases(_with_waiting(phases, waiting), cost, width),
+            *_phases(_with_waiting(phases, waiting), figures, cost, width),
             *(
                 _acceptance(positions, totals, cost, width)
                 if totals
@@ -140,7 +140,12 @@ def _with_waiting(
     return phases
 
 
-def _phases(rows: list[SimpleNamespace], cost: list[SimpleNamespace], width: int) -> list[str]:
+def _phases(
+    rows: list[SimpleNamespace],
+    figures: list[SimpleNamespace],
+    cost: list[SimpleNamespace],
+    width: int,
+) -> list[str]:
     if not rows:
         return []
     heading, *lines = table.of(rows, PHASES, width)
@@ -150,7 +155,7 @@ def _phases(rows: list[SimpleNamespace], cost: list[SimpleNamespace], width: int
         "host: drafting is time of the host, not part of the sum: the device may work meanwhile"
     )
     more = table.wrapped(on_host, width) if rows[-1].row_kind == "host" else []
-    window = ["all of the profiled window"] if cost else []
+    window = [line for row in figures for line in table.wrapped(traced(row, cost), width) if line]
     return ["", output.strong(heading), *shown, *window, *more]
 
 

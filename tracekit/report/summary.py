@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 from tracekit import units
 from tracekit.cli import page
-from tracekit.cli.headline import is_plain, profiling
+from tracekit.cli.headline import profiling, speed, traced
 from tracekit.cli.waiting import MOST
 from tracekit.report import tables
 from tracekit.report.document import TOPICS, Figure, Finding, Topic, table
@@ -72,11 +72,9 @@ def _cost(measured: Measured, row: SimpleNamespace, run: SimpleNamespace) -> lis
 
 
 def _speed(row: SimpleNamespace, cost: list[SimpleNamespace]) -> list[Figure]:
-    is_unprofiled = is_plain(cost)
+    ns_per_token, tokens, is_unprofiled = speed(row, cost)
     window = "without the profiler" if is_unprofiled else "profiled"
     each = "" if row.reqs_max == 1 else "each request, "
-    ns_per_token = cost[0].unprofiled_ns_per_token if is_unprofiled else row.ns_per_token
-    tokens = cost[0].unprofiled_tokens_per_step if is_unprofiled else row.tokens_per_step
     counted = f"{page.counted(row.n_steps, 'step')}, profiled"
     middle = [f"p10-p90 {page.spread(row.step_p10_ns, row.step_p90_ns)}"] if row.step_p10_ns else []
     step = Figure(
@@ -86,7 +84,7 @@ def _speed(row: SimpleNamespace, cost: list[SimpleNamespace]) -> list[Figure]:
         return [step]
     figures = [
         Figure("per token", units.ms(ns_per_token), "ms", window),
-        Figure("speed", f"{1e9 / ns_per_token:.1f}", "tok/s", f"{each}{window}"),
+        Figure("speed", f"{1e9 / ns_per_token:,.1f}", "tok/s", f"{each}{window}"),
         step,
     ]
     if row.is_verify and tokens is not None:
@@ -208,15 +206,17 @@ def _drafts(measured: Measured, row: SimpleNamespace, run: SimpleNamespace) -> l
     phases = measured.ask("spec_phases", run=run.run)
     drafting = [part for part in phases if part.phase == "draft"]
     cost = "".join(f", for {units.ms(part.busy_ns)} ms of drafting" for part in drafting)
-    tokens = row.tokens_per_step
+    windows = _cost(measured, row, run)
+    _, tokens, is_unprofiled = speed(row, windows)
     gain = "an unknown number of" if tokens is None else f"{tokens:.2f}"
-    title = f"With drafts a step gives {gain} tokens{cost}."
+    window = " without the profiler" if is_unprofiled else ""
+    title = f"With drafts a step gives {gain} tokens{window}{cost}."
     accepted = "".join(
-        f"{page.per_cent(total.acceptance_rate)} of {_drafted(total)} were accepted. "
+        f"{page.per_cent(total.acceptance_rate)} of {_drafted(total)} were accepted."
         for total in totals
         if total.acceptance_rate is not None
     )
-    text = f"{accepted}{ONE_RUN}"
+    text = " ".join(filter(None, (accepted, traced(row, windows), ONE_RUN)))
     is_step = table(
         "Phases of a step with drafts", phases, tables.PHASES, lambda part: part.row_kind == "step"
     )
