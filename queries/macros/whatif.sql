@@ -47,8 +47,16 @@ WITH anchors AS (
     FROM whatif_anchors(told)
 ),
 
+-- With two runs, what they span; by one, all but its own pass is modelled.
 own AS (
-    SELECT coalesce(greatest(1, round(arg_min(requests, subject)))::INTEGER, 1) AS own_concurrency
+    SELECT
+        coalesce(arg_min(requests, subject), 1) AS own_requests,
+        greatest(1, round(own_requests))::INTEGER AS own_concurrency,
+        min(subject) AS plain,
+        max(subject) AS drafting,
+        coalesce(max(filled) FILTER (WHERE k > 0), 1) AS filled,
+        if(count(*) = 2, min(tokens), NULL) AS least_tokens,
+        if(count(*) = 2, max(tokens), NULL) AS most_tokens
     FROM anchors
 ),
 
@@ -58,7 +66,7 @@ asked AS (
     CROSS JOIN (
         SELECT unnest(string_split(concurrencies, ',')::INTEGER[]) AS concurrency
         UNION
-        FROM own
+        SELECT own_concurrency FROM own
     )
 )
 
@@ -66,8 +74,10 @@ SELECT
     asked.k,
     concurrency,
     concurrency = own_concurrency AS is_own,
-    concurrency * (1 + asked.k * coalesce((SELECT max(filled) FROM anchors WHERE k > 0), 1))::DOUBLE AS tokens,
-    if(asked.k = 0, (SELECT min(subject) FROM anchors), (SELECT max(subject) FROM anchors)) AS subject
+    if(is_own, own_requests, concurrency) AS requests,
+    requests * (1 + asked.k * filled)::DOUBLE AS tokens,
+    coalesce(tokens < 0.999 * least_tokens OR tokens > 1.001 * most_tokens, false) AS is_beyond,
+    if(asked.k = 0, plain, drafting) AS subject
 FROM asked
 CROSS JOIN own;
 
@@ -118,8 +128,8 @@ drivers AS (
         greatest(1, sizes.tokens / compute_tokens) AS gemm_bound,
         experts_touched(experts, active_experts, sizes.tokens) AS touched,
         greatest(1, sizes.tokens * active_experts / touched / compute_tokens) AS moe_bound,
-        all_reduces * (
-            low_ns + (high_ns - low_ns) * (sizes.tokens * message_bytes - low_bytes) / (high_bytes - low_bytes)
+        all_reduces * greatest(
+            0, low_ns + (high_ns - low_ns) * (sizes.tokens * message_bytes - low_bytes) / (high_bytes - low_bytes)
         ) AS curve_ns
     FROM (SELECT tokens FROM points UNION SELECT tokens FROM anchors) AS sizes
     CROSS JOIN model
@@ -142,8 +152,9 @@ part_drivers AS (
     FROM drivers
 ),
 
+-- Without what arithmetic adds to it (bound), a part is a straight line of its driver.
 measured_parts AS (
-    SELECT anchors.subject, inputs.input AS part, inputs.value AS ns, driver, bound
+    SELECT anchors.subject, inputs.input AS part, inputs.value AS measured_ns, measured_ns / bound AS ns, driver
     FROM inputs
     INNER JOIN anchors ON anchors.subject = inputs.subject
     INNER JOIN part_drivers ON part_drivers.tokens = anchors.tokens AND part_drivers.part = inputs.input
@@ -153,6 +164,7 @@ measured_parts AS (
 slopes AS (
     SELECT
         part,
+        min(driver) AS least_driver,
         CASE
             WHEN count(*) = 2 AND max(driver) > min(driver) THEN least(
                 greatest(0, (arg_max(ns, driver) - arg_min(ns, driver)) / (max(driver) - min(driver))),
@@ -167,10 +179,13 @@ slopes AS (
     GROUP BY part
 ),
 
+-- Below the smallest measured pass no part shrinks faster than in proportion: the line goes through 0 at the steepest.
 lined_parts AS (
     SELECT
-        k, concurrency, measured_parts.part, measured_parts.ns AS measured_ns,
-        (ns + slope * (part_drivers.driver - measured_parts.driver)) * part_drivers.bound / measured_parts.bound AS ns
+        k, concurrency, measured_parts.part, measured_ns, bound,
+        ns + slope * (least_driver - measured_parts.driver) AS least_ns,
+        bound * least_ns * least(1, part_drivers.driver / nullif(least_driver, 0)) AS floor_ns,
+        bound * (ns + slope * (part_drivers.driver - measured_parts.driver)) AS ns
     FROM points
     INNER JOIN measured_parts ON measured_parts.subject = points.subject
     INNER JOIN part_drivers ON part_drivers.tokens = points.tokens AND part_drivers.part = measured_parts.part
@@ -181,10 +196,10 @@ lined_parts AS (
 moved_parts AS (
     SELECT
         lined_parts.* EXCLUDE (ns),
-        ns + if(part = 'all_reduce_ns' AND (SELECT count(*) FROM anchors) = 1, waiting_ns * (
-            sum(ns) FILTER (WHERE part <> 'all_reduce_ns') OVER pass
+        greatest(floor_ns, ns + if(part = 'all_reduce_ns' AND (SELECT count(*) FROM anchors) = 1, waiting_ns * (
+            sum(greatest(floor_ns, ns)) FILTER (WHERE part <> 'all_reduce_ns') OVER pass
             / nullif(sum(measured_ns) FILTER (WHERE part <> 'all_reduce_ns') OVER pass, 0) - 1
-        ), 0) AS ns
+        ), 0)) AS ns
     FROM lined_parts
     INNER JOIN points USING (k, concurrency)
     INNER JOIN anchors ON anchors.subject = points.subject

@@ -7,7 +7,8 @@
 --   $ks VARCHAR = '1,2,3,4,5,6,7,8': drafted tokens of each request and step.
 --   $concurrencies VARCHAR = '1,4,16,64': requests in a step; the run's own is added.
 -- Columns:
---   concurrency INTEGER: requests in a step.
+--   concurrency INTEGER: requests in a step, of the run's own the mean, rounded.
+--   requests DOUBLE: the same, that of the run not rounded: what its row was reckoned with.
 --   k INTEGER: drafted tokens of each request and step.
 --   is_own BOOLEAN: true at the concurrency of the run.
 --   is_best BOOLEAN: true for the K with the least time per token at this concurrency.
@@ -15,6 +16,8 @@
 --     its steps that have a draft.
 --   tokens_error DOUBLE: half of its range.
 --   tokens_kind VARCHAR: measured, modelled, assumed or given; NULL for K = 0.
+--   is_beyond BOOLEAN: true where its pass has fewer or more tokens than those of both runs, so that it is extrapolated;
+--     false with one run, by which all that differs is modelled.
 --   verify_ns DOUBLE: target's pass, for K = 0 forward; NULL where only the baseline is given.
 --   verify_kind VARCHAR: measured, modelled or given; NULL like it.
 --   gemm_ns DOUBLE: of it, dense GEMMs; NULL where the pass is given, as in the four that follow.
@@ -55,13 +58,6 @@ model AS (
         max(value) FILTER (WHERE input = 'baseline_ns') AS given_baseline_ns,
         max(value) FILTER (WHERE input = 'verify_ns') AS given_verify_ns,
         max(value) FILTER (WHERE input = 'tokens_per_step') AS given_tokens,
-        max(value) FILTER (WHERE input = 'accepted_per_draft') AS accepted_per_draft,
-        max(value) FILTER (WHERE input = 'acceptance_beyond') AS rate_beyond,
-        max(kind) FILTER (WHERE input = 'acceptance_beyond') AS beyond_kind,
-        max(value) FILTER (WHERE input = 'drafts') AS drafts,
-        max(place) FILTER (WHERE input = 'acceptance') AS positions,
-        arg_max(value, place) FILTER (WHERE input = 'acceptance') AS last_acceptance,
-        max(kind) FILTER (WHERE input = 'acceptance') AS acceptance_kind,
         coalesce(max(value) FILTER (WHERE input = 'draft_step_ns'), 0) AS draft_step_ns,
         coalesce(max(value) FILTER (WHERE input = 'draft_token_ns'), 0) AS draft_token_ns,
         coalesce(max(value) FILTER (WHERE input = 'draft_fraction'), 0) AS draft_fraction,
@@ -178,45 +174,8 @@ based AS (
     INNER JOIN timed AS base ON base.concurrency = timed.concurrency AND base.k = 0
 ),
 
-survival AS (
-    SELECT
-        position,
-        coalesce(
-            value, last_acceptance * rate_beyond ** (position - positions),
-            -- One rate for all positions, where no more is known.
-            CASE WHEN accepted_per_draft >= 0
-                THEN least(equal_rate(accepted_per_draft, greatest(1, drafted)), 1) ** position
-            END
-        ) AS rate,
-        coalesce(
-            kind, beyond_kind, if(position = 1, 'modelled', NULL)
-        ) AS kind,
-        coalesce(position > positions AND beyond_kind = 'assumed' AND acceptance_kind <> 'assumed', false) AS is_guess
-    FROM (SELECT unnest(range(1, (SELECT max(k) FROM points) + 1)) AS position)
-    CROSS JOIN drafting
-    CROSS JOIN model
-    LEFT JOIN inputs ON inputs.input = 'acceptance' AND inputs.place = position
-),
-
 yields AS (
-    SELECT
-        k,
-        1 + any_value(covered) * sum(rate) AS expected_tokens,
-        -- As of the rates in whatif_inputs: 2 drafts of which all is accepted and 2 of which nothing is are added.
-        any_value(drafts) AS n,
-        sum(rate) AS accepted,
-        (n * accepted + 2 * k) / (n + 4) AS widened,
-        (n * sum((2 * position - 1) * rate) + 2 * k ** 2) / (n + 4) AS widened_square,
-        any_value(covered) * (
-            abs(accepted - widened) + 1.96 * sqrt((widened_square - widened ** 2) / (n + 4))
-        ) AS counted_error,
-        any_value(covered) * coalesce(sum(rate) FILTER (WHERE is_guess), 0) AS guessed,
-        arg_max(kind, position) AS kind
-    FROM (SELECT DISTINCT k FROM points WHERE k > 0)
-    INNER JOIN survival ON position <= k
-    CROSS JOIN drafting
-    CROSS JOIN model
-    GROUP BY k
+    FROM whatif_yields($inputs, $ks, $concurrencies)
 ),
 
 told AS (
@@ -226,9 +185,7 @@ told AS (
             WHEN k = 0 THEN 1
             ELSE coalesce(given_tokens, yields.expected_tokens)
         END AS tokens_per_step,
-        if(k = 0 OR given_tokens IS NOT NULL, 0, sqrt(
-            coalesce(counted_error, 0) ** 2 + (doubt * guessed) ** 2
-        )) AS tokens_error,
+        if(k = 0 OR given_tokens IS NOT NULL, 0, yields.expected_error) AS tokens_error,
         CASE
             WHEN k = 0 THEN NULL
             WHEN given_tokens IS NOT NULL THEN 'given'
@@ -246,12 +203,14 @@ told AS (
 
 SELECT
     concurrency,
+    requests,
     k,
     is_own,
     k = arg_min(k, step_ns / tokens_per_step) OVER (PARTITION BY concurrency) AS is_best,
     tokens_per_step,
     tokens_error,
     tokens_kind,
+    is_beyond AND given_ns IS NULL AS is_beyond,
     verify_ns,
     CASE
         WHEN given_ns IS NOT NULL THEN 'given'
@@ -280,9 +239,9 @@ SELECT
     base_ns AS base_ns_per_token,
     step_ns / tokens_per_step / (1 + spread_of_token) AS ns_per_token_low,
     step_ns / tokens_per_step * (1 + spread_of_token) AS ns_per_token_high,
-    1e9 * concurrency * tokens_per_step / step_ns AS tokens_per_s,
-    1e9 * concurrency * tokens_per_step / step_ns / (1 + spread_of_token) AS tokens_per_s_low,
-    1e9 * concurrency * tokens_per_step / step_ns * (1 + spread_of_token) AS tokens_per_s_high,
+    1e9 * requests * tokens_per_step / step_ns AS tokens_per_s,
+    1e9 * requests * tokens_per_step / step_ns / (1 + spread_of_token) AS tokens_per_s_low,
+    1e9 * requests * tokens_per_step / step_ns * (1 + spread_of_token) AS tokens_per_s_high,
     base_ns * tokens_per_step / step_ns AS speedup,
     base_ns * tokens_per_step / step_ns / (1 + spread_of_speedup) AS speedup_low,
     base_ns * tokens_per_step / step_ns * (1 + spread_of_speedup) AS speedup_high,

@@ -55,6 +55,7 @@ def answer(own: Rows) -> str:
     if best.k == 0:
         return _losing(tried, load)
     doubt = "; the range holds 1: it cannot be told whether it pays" if best.speedup_low < 1 else ""
+    doubt += _extrapolated(best)
     which = f"K={best.k} is best {load}" if _differ(tried) else f"Whatever K, {load}"
     if len(tried) == 1:
         which = f"With K={best.k}, {load}"
@@ -69,7 +70,13 @@ def _losing(tried: Rows, load: str) -> str:
     if any(row.speedup_high > 1 for row in tried):
         said = f"It cannot be told whether {which} pays"
     nearest = f"K={least.k} comes nearest with " if len(tried) > 1 else ""
-    return f"{said} {load}: {nearest}{_gain(least)}, {_instead(least)}{_condition(least)}."
+    doubt = f"{_condition(least)}{_extrapolated(least)}"
+    return f"{said} {load}: {nearest}{_gain(least)}, {_instead(least)}{doubt}."
+
+
+def _extrapolated(row: SimpleNamespace) -> str:
+    said = "no measured pass has so few or so many tokens: this is extrapolated"
+    return f"; {said}" if row.is_beyond else ""
 
 
 def _instead(row: SimpleNamespace) -> str:
@@ -105,7 +112,17 @@ def _table(rows: Rows, columns: list[table.Spec], width: int) -> list[str]:
 def _by_load(rows: Rows, width: int) -> list[str]:
     """The best K of each load, where there are several."""
     best = [row for row in rows if row.is_best]
-    return _table(best, BY_LOAD, width) if len(best) > 1 else []
+    if len(best) == 1:
+        return []
+    return [*_table(best, BY_LOAD, width), *table.wrapped(_beyond(rows), width)]
+
+
+def _beyond(rows: Rows) -> str:
+    """The loads that the measured runs do not span, without drafts or with the best K."""
+    shown = (row for row in rows if row.is_beyond and (row.is_best or row.k == 0))
+    loads = dict.fromkeys(f"{row.concurrency:,}" for row in shown)
+    said = "Extrapolated, as no measured pass has so few or so many tokens: requests"
+    return f"{said} {', '.join(loads)}." if loads else ""
 
 
 def _even_at(row: SimpleNamespace) -> str:

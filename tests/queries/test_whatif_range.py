@@ -1,0 +1,58 @@
+"""Predictions beyond what was measured: nothing is negative, the range says what is not known."""
+
+import pytest
+from database import memory_database
+from predicting import BASELINE, DRAFTS, EXPERTS, PARTS, SPECULATIVE, curve, known, rates, rows_of
+
+
+@pytest.fixture(scope="module")
+def empty():
+    con = memory_database()
+    yield con
+    con.close()
+
+
+BUSY = BASELINE | {"requests": 16, "tokens": 16, "gemm_ns": 9e6, "step_ns": 19e6}
+FEW = SPECULATIVE | {"requests": 1, "tokens": 4}
+
+
+def test_below_the_smaller_pass_no_part_shrinks_faster_than_its_tokens(empty):
+    """GEMMs take 2 ms at 4 tokens and 9 at 16: on their line 0.25 ms at 1 token, so 2 / 4."""
+    runs = [*known("baseline", BUSY), *known("speculative", FEW)]
+    found = rows_of(empty, runs, known("model", DRAFTS), rates(0.8), concurrencies="1,4,8")
+    assert found[1, 0]["gemm_ns"] == pytest.approx(2e6 / 4)
+    assert found[4, 0]["gemm_ns"] == pytest.approx(2e6)
+    assert found[8, 0]["gemm_ns"] == pytest.approx(2e6 + 7e6 * 4 / 12)
+    assert found[16, 0]["step_ns"] == pytest.approx(19e6)
+    assert [found[load, 0]["is_beyond"] for load in (1, 4, 8, 16)] == [True, False, False, False]
+    assert found[16, 4]["is_beyond"]
+
+
+def test_the_range_grows_with_what_was_extrapolated(empty):
+    runs = [*known("baseline", BUSY), *known("speculative", FEW)]
+    found = rows_of(empty, runs, known("model", DRAFTS), rates(0.8), concurrencies="1,4,8")
+    errors = [found[load, 0]["step_error_ns"] / found[load, 0]["step_ns"] for load in (1, 4, 8, 16)]
+    assert errors == sorted(errors, reverse=True)
+    assert errors[-1] == 0 < errors[2]
+
+
+SIZES = curve((14_336, 1_000), (57_344, 200_000))  # below 14,120 bytes its line is under 0
+OVERLAPPING = {"rest_ns": -7e6}
+
+
+@pytest.mark.parametrize("added", [{}, OVERLAPPING], ids=["apart", "overlapping"])
+@pytest.mark.parametrize(("load", "drafted"), [(1, 1), (16, 5), (5, 16), (400, 1), (1, 400)])
+def test_nothing_is_ever_negative_and_no_range_inverted(empty, added, load, drafted):
+    steep = {"gemm_ns": 2e6 * load, "attention_ns": 3e6 * load, "waiting_ns": 5e6}
+    base = BASELINE | added | steep | {"requests": load, "tokens": load}
+    tokens = {"requests": drafted, "tokens": 4 * drafted}
+    spec = SPECULATIVE | added | tokens | {"gemm_ns": 2e6 * drafted**2}
+    sides = (known("baseline", base), known("speculative", spec))
+    for runs in (sides[0], sides[1], [*sides[0], *sides[1]]):
+        model = known("model", DRAFTS | EXPERTS)
+        found = rows_of(empty, runs, model, SIZES, rates(0.8), concurrencies="1,4,64,2000")
+        for row in found.values():
+            assert min(row[part] for part in PARTS if part != "rest_ns") >= 0
+            assert min(row["verify_ns"], row["idle_ns"], row["draft_ns"]) >= 0
+            for name in ("ns_per_token", "tokens_per_s", "speedup"):
+                assert 0 < row[f"{name}_low"] <= row[name] <= row[f"{name}_high"]
