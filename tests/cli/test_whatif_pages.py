@@ -50,6 +50,8 @@ def test_the_best_answer_comes_first_then_what_the_pass_grows_by(call):
     answer = page.split("\n\n")[1]
     assert answer.startswith("With K=2, for 1 request: 0.33 ms/token instead of 1.45, 4.45x (")
     assert "pass without drafts -> with K=2, ms: AllReduce 0.53 -> 0.07, rest" in page
+    extrapolated = "so few or so many tokens: requests 4, 16, 64."
+    assert extrapolated in " ".join(page.split())
     assert "step with drafts 0.73 ms measured 2 decode steps of eagle3," in " ".join(page.split())
 
 
@@ -134,6 +136,9 @@ def test_what_cannot_be_predicted_is_an_error(call, words, message):
         ("--draft-ms-per-step", "-1"),
         ("--draft-ms-per-step", "1", "--draft-fraction", "0.1"),
         ("--acceptance", "0.5", "--tokens-per-step", "2"),
+        ("--draft-tp", "1", "--all-reduces-per-draft", "5"),
+        ("--draft-tp", "1", "--draft-ms-per-step", "1"),
+        ("--draft-tp", "3"),
         ("--experts", "8,384"),
         ("--inputs",),
     ],

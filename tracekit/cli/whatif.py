@@ -29,15 +29,13 @@ def command(run: str | None, **given: object) -> None:
     --verify-ms, a draft's time and tokens no run is needed.
     """
     asked = SimpleNamespace(**given)
-    if asked.draft_ms_per_step is not None and asked.draft_fraction is not None:
-        raise click.UsageError("--draft-ms-per-step and --draft-fraction: give one of them.")
-    if asked.tokens_per_step is not None and asked.acceptance is not None:
-        raise click.UsageError("--tokens-per-step and --acceptance: give one of them.")
+    whatif_options.check(asked)
     if asked.is_inputs and asked.form == "table":
         raise click.UsageError("--inputs does nothing without --format csv or json.")
     is_given = run is None and asked.baseline_ms is not None
     with _database(is_given, asked.db) as database:
         chosen = None if is_given else database.run_name(run)
+        _check_draft_tp(database, chosen, asked.draft_tp)
         differs = _differences(database, chosen, asked.calibrate)
         if differs and not asked.anyway:
             raise QueryError(
@@ -56,6 +54,16 @@ def _database(is_given: bool, db: str | None) -> "AbstractContextManager[Databas
     from tracekit.whatif import without_runs
 
     return without_runs() if is_given else reading(db)
+
+
+def _check_draft_tp(database: "Database", run: str | None, draft_tp: int | None) -> None:
+    """A draft runs on GPUs of its target."""
+    if run is None or draft_tp is None:
+        return
+    (facts,) = database.report("run_list", run=run).records()
+    if facts.tensor_parallel and draft_tp > facts.tensor_parallel:
+        of = f"the target of {table.visible(run)} has {facts.tensor_parallel}"
+        raise click.UsageError(f"--draft-tp {draft_tp}: a draft runs on GPUs of its target; {of}.")
 
 
 def _prediction(database: "Database", run: str | None, asked: SimpleNamespace) -> "Prediction":

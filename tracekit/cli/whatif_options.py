@@ -1,6 +1,7 @@
 """The options of `tracekit whatif`."""
 
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import click
 
@@ -117,6 +118,30 @@ _OPTIONS = (
     click.option("--anyway", is_flag=True, help="Calibrate by a run of another model or machine."),
     click.option("--inputs", "is_inputs", is_flag=True, help="With csv or json: the inputs."),
 )
+
+
+def check(asked: SimpleNamespace) -> None:
+    """Refuse options that contradict each other.
+
+    Raises:
+        UsageError: two of them tell the same in different ways, or one takes the other back.
+    """
+    for one, other in _EITHER:
+        if getattr(asked, one) is not None and getattr(asked, other) is not None:
+            raise click.UsageError(f"{_written(one)} and {_written(other)}: give one of them.")
+    if asked.draft_tp == 1 and asked.draft_ms_per_step is not None:
+        raise click.UsageError(
+            "--draft-tp 1 and --draft-ms-per-step: the time that is given is of all drafting."
+        )
+    if asked.draft_tp == 1 and asked.all_reduces_per_draft:
+        raise click.UsageError("--draft-tp 1 and --all-reduces-per-draft: one GPU has none.")
+
+
+_EITHER = (("draft_ms_per_step", "draft_fraction"), ("tokens_per_step", "acceptance"))
+
+
+def _written(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def add_options(command: Command) -> Command:
