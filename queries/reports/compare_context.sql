@@ -11,6 +11,7 @@
 --   other VARCHAR: value in the other, likewise.
 --   verdict VARCHAR: same, differs or unknown (on a side).
 --   effect VARCHAR: what a difference does: refused, warned, or noted: it may be the setting in question.
+--   is_mixed BOOLEAN: true where runs of one side differ in it: they are no repeats of one setting.
 -- Limits: of a model's path the last part counts; hidden size, layers and experts are those of its config.json, where there is one.
 --     What a run does not tell (driver, clocks, prompts) is not compared. Where no setting tells the drafter, speculative
 --     decoding is what was measured: off where decode steps check no draft; two runs with drafts of unknown drafters are not the same.
@@ -108,6 +109,7 @@ sides AS (
         place, fact, any_value(effect) AS effect,
         string_agg(DISTINCT value, ' and ' ORDER BY value) FILTER (WHERE is_base) AS base,
         string_agg(DISTINCT value, ' and ' ORDER BY value) FILTER (WHERE NOT is_base) AS other,
+        greatest(count(DISTINCT value) FILTER (WHERE is_base), count(DISTINCT value) FILTER (WHERE NOT is_base)) > 1 AS is_mixed,
         fact = 'speculative decoding' AND bool_or(has_unknown_drafter) AS is_vague,
         if(is_vague, count(DISTINCT k), count(DISTINCT value)) AS n_values,
         count(value) = count(*) AND NOT is_vague AS is_known
@@ -120,7 +122,8 @@ SELECT
     base,
     other,
     CASE WHEN n_values > 1 THEN 'differs' WHEN is_known THEN 'same' ELSE 'unknown' END AS verdict,
-    effect
+    effect,
+    is_mixed
 FROM sides
 WHERE base IS NOT NULL OR other IS NOT NULL OR effect = 'refused' OR fact = 'speculative decoding'
 ORDER BY place

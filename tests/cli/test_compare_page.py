@@ -290,3 +290,14 @@ def test_a_bar_names_its_cause(row, causes):
 def test_a_name_of_nothing_is_named_as_such(call, pair, empty):
     result = call("compare", "plain", empty, database=pair, exit_code=1)
     assert result.stderr.startswith("'': no such run in ")
+
+
+def test_two_runs_a_side_that_tell_nothing_are_too_few(call, tmp_path):
+    def fill(con, _name):
+        for name, time in (("a1", 10_000), ("a2", 30_000), ("b1", 11_000), ("b2", 33_000)):
+            add_run(con, name, [time] * 9, speculative_method="ngram" if name == "b2" else None)
+
+    path = write_database(tmp_path / "x.duckdb", fill)
+    page = call("compare", "a*", "b*", database=path).stdout
+    assert "Cannot tell which is faster: too few runs: 2 on a side, take 3 or more." in page
+    assert "runs of one side differ, so they are no repeats: speculative decoding\n" in page

@@ -54,3 +54,13 @@ def test_what_no_run_tells_of_drafts_is_not_the_same(empty):
     assert drafting(empty, "one", "two") == ("drafts, K=2", "drafts, K=2", "unknown")
     assert drafting(empty, "one", "named") == ("drafts, K=2", "eagle3, K=2", "unknown")
     assert drafting(empty, "empty one", "empty two") == (None, None, "unknown")
+
+
+def test_runs_of_one_side_that_differ_are_marked(empty):
+    add_run(empty, "plain", TIMES)
+    for method in ("ngram", "eagle3"):
+        add_run(empty, method, TIMES, speculative_method=method, num_speculative_tokens=3)
+    rows = dicts(empty, "compare_context", base="plain", other=["eagle3", "ngram"])
+    assert [(row["fact"], row["other"]) for row in rows if row["is_mixed"]] == [
+        ("speculative decoding", "eagle3, K=3 and ngram, K=3")
+    ]

@@ -1,4 +1,4 @@
-"""What keeps a comparison from a verdict: steps that stalled, and tokens that nobody knows.
+"""What keeps a comparison from a verdict: steps that stalled, tokens nobody knows, too few runs.
 
 Rows are of the report `compare_headline`.
 """
@@ -8,12 +8,19 @@ from types import SimpleNamespace
 from tracekit import units
 from tracekit.cli import page
 
+ENOUGH = 3
+"""Runs a side from which their spread tells something: two have one degree of freedom."""
+
 
 def why_not(row: SimpleNamespace) -> str:
-    """Why there is no verdict, whatever the interval says; empty where that is not so."""
+    """Why there is no verdict, where more than the interval says so; else empty."""
     if row.has_unknown_tokens:
         return "tokens of a step are not known, and drafts are verified"
-    return "stalled steps decide it" if row.is_decided_by_stalls else ""
+    if row.is_decided_by_stalls:
+        return "stalled steps decide it"
+    fewest = min(row.base_runs, row.other_runs)
+    is_few = row.unit == "run" and fewest < ENOUGH and row.base_more is None
+    return f"too few runs: {fewest} on a side, take {ENOUGH} or more" if is_few else ""
 
 
 def stalled(row: SimpleNamespace, sides: tuple[str, str]) -> str:

@@ -276,6 +276,9 @@ def _context(rows: list[SimpleNamespace], width: int) -> list[str]:
         for line in table.wrapped(f"{word}: {', '.join(facts)}", width)
         if facts
     ]
+    mixed = [row.fact for row in rows if row.is_mixed]
+    warned = f"runs of one side differ, so they are no repeats: {', '.join(mixed)}"
+    lines += [output.warning(line) for line in table.wrapped(warned, width) if mixed]
     doubts = [difference(row) for row in rows if _differs(row, is_noted=False)]
     text = f"differs, and may be the reason: {', '.join(doubts)}"
     return [*lines, *(output.warning(line) for line in table.wrapped(text, width) if doubts)]
