@@ -86,12 +86,13 @@ def llama_shapes(config=LLAMA, has_head=True):
 def layer_shapes(config=LLAMA, n_inputs=None):
     """The matrices of one layer, whose attention has so many inputs."""
     hidden, inner = config["hidden_size"], config["intermediate_size"]
-    n_kv = hidden // config["num_attention_heads"] * config["num_key_value_heads"]
+    width = config.get("head_dim", hidden // config["num_attention_heads"])
+    n_q, n_kv = width * config["num_attention_heads"], width * config["num_key_value_heads"]
     return {
-        "self_attn.q_proj": [hidden, n_inputs or hidden],
+        "self_attn.q_proj": [n_q, n_inputs or hidden],
         "self_attn.k_proj": [n_kv, n_inputs or hidden],
         "self_attn.v_proj": [n_kv, n_inputs or hidden],
-        "self_attn.o_proj": [hidden, hidden],
+        "self_attn.o_proj": [hidden, n_q],
         "mlp.gate_proj": [inner, hidden],
         "mlp.up_proj": [inner, hidden],
         "mlp.down_proj": [hidden, inner],

@@ -151,7 +151,7 @@ def test_positions_are_scaled_as_vllm_does(folders, rope, n):
 
 def test_heads_that_rule_out_a_tensor_parallel_size(folders):
     config = LLAMA | {"num_attention_heads": 14}
-    draft = folders.draft(config, llama_shapes(), tokens(100))
+    draft = folders.draft(config, llama_shapes(config), tokens(100))
     found = folders.verdict("draft_model", draft)
     assert outcome(found) == ("likely", "its 14 attention heads rule out -tp 4 or 8")
 

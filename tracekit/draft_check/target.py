@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from tracekit.draft_check import layers, rules
+from tracekit.draft_check import rules
+from tracekit.draft_check.contents import content_rules
 from tracekit.draft_check.finding import Obstacle
 from tracekit.draft_check.model import Model
 
@@ -15,7 +16,7 @@ def obstacles(target: Model) -> Iterator[Obstacle]:
 
 def _own(target: Model) -> Iterator[Obstacle]:
     yield from rules.read_rules(target)
-    yield from layers.layer_rules(target)
+    yield from content_rules(target, "answers")
     for problem in target.problems:
         if problem not in target.weights.problems:
             why, _, remedy = problem.partition("; ")

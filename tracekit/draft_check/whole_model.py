@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from tracekit.draft_check import known, layers, rules
+from tracekit.draft_check import known, rules
 from tracekit.draft_check.agreement import agreement
+from tracekit.draft_check.contents import content_rules
 from tracekit.draft_check.finding import Obstacle
 from tracekit.draft_check.model import Model
 
@@ -23,9 +24,8 @@ def obstacles(target: Model, draft: Model) -> Iterator[Obstacle]:
     yield from _type_rules(draft)
     yield from rules.name_rules(draft, "draft_model")
     yield from rules.read_rules(draft)
-    yield from layers.layer_rules(draft)
+    yield from content_rules(draft, "drafts")
     yield from _vocabulary_rules(target, draft)
-    yield from _weight_rules(draft)
     yield from _position_rules(target, draft)
     yield from rules.tensor_parallel_rules(target, draft, "serve with another -tp")
 
@@ -63,31 +63,6 @@ def _way_out(target: Model, draft: Model) -> str:
         )
     shared = f"; {found.n_shared:,} tokens are in both" if found else ""
     return f"{_SAME_FAMILY} (greedy drafts{shared})"
-
-
-def _weight_rules(draft: Model) -> Iterator[Obstacle]:
-    """Weights that are not there: vLLM 0.32.0 starts all the same, and drafts by random ones."""
-    if not draft.weights.is_complete:
-        return
-    is_tied = draft.config.value("tie_word_embeddings") is not False
-    lacking = {"embedding": draft.embedding, "lm_head": draft.head or (is_tied and draft.embedding)}
-    for name in [name for name, tensor in lacking.items() if not tensor]:
-        yield Obstacle("doubt", f"its weights have no {name}: drafts are random", layers.DOWNLOAD)
-    yield from _row_rules(draft)
-
-
-def _row_rules(draft: Model) -> Iterator[Obstacle]:
-    """Rows of embedding and lm_head that config.json contradicts.
-
-    Source: weight_loader of VocabParallelEmbedding in
-    vllm/model_executor/layers/vocab_parallel_embedding.py (0.32.0), which asserts them equal.
-    """
-    size = draft.config.number("vocab_size")
-    for name, tensor in (("embedding", draft.embedding), ("lm_head", draft.head)):
-        if size and tensor and tensor.shape[:1] != (size,) and not tensor.is_packed:
-            rows = tensor.shape[0] if tensor.shape else 0
-            why = f"its {name} has {rows:,} rows, its vocab_size is {size:,}"
-            yield Obstacle("fatal", why, "repair vocab_size in its config.json")
 
 
 def _position_rules(target: Model, draft: Model) -> Iterator[Obstacle]:
