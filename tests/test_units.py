@@ -1,6 +1,6 @@
 import pytest
 
-from tracekit.units import duration, gb_per_s, ms, percent, size, us
+from tracekit.units import duration, gb_per_s, ms, ms_change, percent, size, us
 
 
 @pytest.mark.parametrize(
@@ -51,3 +51,11 @@ def test_sizes_are_in_powers_of_1024(n_bytes, text):
 )
 def test_bandwidths_have_three_digits_and_no_exponent(value, text):
     assert gb_per_s(value) == text
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"),
+    [(0, "0.00"), (4_000, "0.00"), (-4_000, "0.00"), (6_000, "+0.01"), (-2e6, "-2.00")],
+)
+def test_a_change_has_a_sign_unless_it_rounds_to_nothing(ns, text):
+    assert ms_change(ns) == text

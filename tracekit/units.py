@@ -13,6 +13,12 @@ def ms(ns: float | None, digits: int = 2) -> str:
     return MISSING if ns is None else f"{_rounded(ns / 1e6, digits):,.{digits}f}"
 
 
+def ms_change(ns: float) -> str:
+    """Milliseconds with the sign of a change; none where it rounds to zero."""
+    text = ms(ns)
+    return f"+{text}" if ns > 0 and text != ms(0) else text
+
+
 def us(ns: float | None, digits: int = 1) -> str:
     """Microseconds without the unit, for a column headed `us`."""
     return MISSING if ns is None else f"{_rounded(ns / 1e3, digits):,.{digits}f}"

@@ -90,8 +90,7 @@ def _names(parts: list[str]) -> alt.Axis:
 def _bar(row: SimpleNamespace, main: SimpleNamespace, sides: tuple[str, str]) -> dict[str, object]:
     is_whole = row.row_kind in ("base", "other")
     low, high = sorted((row.from_ns / MS, row.to_ns / MS))
-    sign = "+" if row.change_ns >= 0 and not is_whole else ""
-    said = f"{sign}{units.ms(row.change_ns)}"
+    said = units.ms(row.change_ns) if is_whole else units.ms_change(row.change_ns)
     why = _why(row, main)
     return {
         "part": name(row, sides),

@@ -69,14 +69,14 @@ drafted is 1.333x faster per emitted token.
 1 run each; a step is one sample, drawn in blocks of 1 and 1. What differs from
 run to run takes repeats on both sides.
 
-from base to other                     ms/token
+from base to other, ms/step            ms/token
 plain                                     10.00 ##########################
   one target pass: 1.00 -> 2.00 tokens    -5.00              #############
   verify: GEMM 6.00 -> 8.00               +1.00              ###
   draft 0.00 -> 1.00                      +0.50                 #
   verify: AllReduce 3.00 -> 4.00          +0.50                  #
   overlap 0.90 -> 1.90                    +0.50                   ##
-  idle and host 0.10                      +0.00                     |
+  idle and host 0.10                       0.00                     |
 drafted                                    7.50 ####################
 
 same: model, tensor parallel, GPU, data parallel, ranks traced, engine, profiler
@@ -267,7 +267,7 @@ def told(**row):
     [
         (
             {"experts": 384, "base_experts": 8.0, "other_experts": 30.6},
-            ["8 -> 31 of 384 experts touched"],
+            ["8 -> 31 of 384 experts touched, with even routing"],
         ),
         ({"experts": 384, "base_experts": 8.0}, []),
         ({"other_all_reduce_ns": 330_000}, ["of it AllReduce 0.00 -> 0.33"]),

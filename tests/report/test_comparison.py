@@ -24,13 +24,17 @@ def document(db):
 
 def test_changes_are_those_of_the_waterfall_and_end_at_the_other_run(db, document):
     (table,) = [t for s in document.sections for t in s.tables if t.caption == "What changes"]
-    (change,) = [i for i, heading in enumerate(table.headings) if heading.title == "change"]
+    titles = [heading.title for heading in table.headings]
+    change = titles.index("change, ms of a token")
     rows = tracekit.open(db).report(
         "compare_waterfall", base=["baseline"], other=["drafting"], fold=0.01
     )
     expected = [units.ms(row.change_ns) for row in rows.records()]
     assert [row[change].removeprefix("+") for row in table.rows] == expected
     assert table.totals == (0, len(table.rows) - 1)
+    passes = table.rows[1]
+    assert passes[:3] == ("fewer passes", "", "")
+    assert passes[titles.index("why")] == "1.00 -> 2.25 tokens of a step"
 
 
 def test_bars_of_the_waterfall_begin_where_the_one_before_ended(document):

@@ -13,6 +13,9 @@ FOLD = 0.005
 BAR = 26
 """Columns that the longest bar takes."""
 
+HEADING = "from base to other, ms/step"
+"""What the labels are headed: their arrows are times of a step."""
+
 PARTS = {
     "gemm": "GEMM",
     "moe_gemm": "MoE GEMM",
@@ -28,13 +31,13 @@ CLOSING = {"overlap": "overlap", "idle": "idle and host"}
 def lines(
     rows: list[SimpleNamespace], main: SimpleNamespace, sides: tuple[str, str], width: int
 ) -> list[str]:
-    """The report `compare_waterfall` as lines: what it is, ms of a token, where its bar lies."""
+    """The report `compare_waterfall` as lines: ms of a step, ms of a token, where its bar lies."""
     unit = "token" if main.basis == "token" else "step"
     scale = max(row.to_ns for row in rows) / BAR
     labels = [_label(row, main, sides) for row in rows]
     room = width - BAR - 10
-    column = min(max(map(cell_len, labels)), room)
-    found = [output.strong(f"{'from base to other':{column}} {f'ms/{unit}':>8}")]
+    column = min(max(map(cell_len, [HEADING, *labels])), room)
+    found = [output.strong(f"{HEADING:{column}} {f'ms/{unit}':>8}")]
     for row, label in zip(rows, labels, strict=True):
         text = table.shorten(label, column)
         text += " " * (column - cell_len(text))
@@ -53,9 +56,14 @@ def _label(row: SimpleNamespace, main: SimpleNamespace, sides: tuple[str, str]) 
     if row.row_kind in ("base", "other"):
         return sides[row.row_kind == "other"]
     if row.row_kind == "tokens":
-        tokens = arrow(f"{main.base_tokens_per_step:.2f}", f"{main.other_tokens_per_step:.2f}")
-        return f"  one target pass: {tokens} tokens"
+        return f"  one target pass: {tokens(main)}"
     return f"  {part(row)} {arrow(units.ms(row.base_step_ns), units.ms(row.other_step_ns))}"
+
+
+def tokens(main: SimpleNamespace) -> str:
+    """Tokens of a step before and after."""
+    sides = (main.base_tokens_per_step, main.other_tokens_per_step)
+    return f"{arrow(*(f'{number:.2f}' for number in sides))} tokens"
 
 
 def part(row: SimpleNamespace) -> str:
@@ -72,9 +80,8 @@ def part(row: SimpleNamespace) -> str:
 
 
 def _ms(row: SimpleNamespace) -> str:
-    number = units.ms(row.change_ns)
     is_change = row.row_kind not in ("base", "other")
-    return f"+{number}" if is_change and row.change_ns >= 0 else number
+    return units.ms_change(row.change_ns) if is_change else units.ms(row.change_ns)
 
 
 def _bar(row: SimpleNamespace, scale: float) -> str:
@@ -89,7 +96,7 @@ def causes(row: SimpleNamespace) -> list[str]:
     found = []
     if row.experts is not None and row.base_experts is not None and row.other_experts is not None:
         touched = arrow(f"{row.base_experts:.0f}", f"{row.other_experts:.0f}")
-        found.append(f"{touched} of {row.experts:,} experts touched")
+        found.append(f"{touched} of {row.experts:,} experts touched, with even routing")
     if row.base_all_reduce_ns or row.other_all_reduce_ns:
         times = arrow(units.ms(row.base_all_reduce_ns or 0), units.ms(row.other_all_reduce_ns or 0))
         found.append(f"of it AllReduce {times}")

@@ -74,7 +74,9 @@ def _of_steps(
         f"{other}: the changes add up to the difference exactly. Fewer passes is what {base} would "
         "save if its own step gave as many tokens."
     )
-    total = table("What changes", bars, WATERFALL, lambda bar: bar.row_kind in ("base", "other"))
+    total = table(
+        "What changes", bars, _waterfall(row), lambda bar: bar.row_kind in ("base", "other")
+    )
     shown = table("Kernels that change most, per step", kernels, KERNELS)
     chart = pictures.waterfall(bars, base, other)
     return (
@@ -126,14 +128,35 @@ def _ms(ns: float | None) -> str:
 
 
 def _change(row: SimpleNamespace) -> str:
-    if row.row_kind in ("base", "other"):
-        return units.ms(row.change_ns)
-    return f"{'+' if row.change_ns >= 0 else ''}{units.ms(row.change_ns)}"
+    is_whole = row.row_kind in ("base", "other")
+    return units.ms(row.change_ns) if is_whole else units.ms_change(row.change_ns)
 
 
 def _part(row: SimpleNamespace) -> str:
     is_step = row.row_kind in ("base", "other", "tokens")
     return pictures.bar_name(row, "base", "other") if is_step else waterfall.part(row)
+
+
+def _waterfall(main: SimpleNamespace) -> list[Column]:
+    """Of the report `compare_waterfall`; what fewer passes save is no time of a step."""
+    unit = "token" if main.basis == "token" else "step"
+    return [
+        ("part", _part),
+        (">base ms of a step", lambda row: _of_step(row, row.base_step_ns)),
+        (">other ms of a step", lambda row: _of_step(row, row.other_step_ns)),
+        (f">change, ms of a {unit}", _change),
+        ("why", lambda row: _why(row, main)),
+    ]
+
+
+def _of_step(row: SimpleNamespace, ns: float | None) -> str:
+    return "" if row.row_kind == "tokens" else _ms(ns)
+
+
+def _why(row: SimpleNamespace, main: SimpleNamespace) -> str:
+    if row.row_kind == "tokens":
+        return f"{waterfall.tokens(main)} of a step"
+    return ", ".join(waterfall.causes(row))
 
 
 HEADLINE: list[Column] = [
@@ -146,13 +169,6 @@ HEADLINE: list[Column] = [
     (">speed-up", lambda row: "" if row.speedup is None else f"{row.speedup:.2f}"),
     (">95 %", lambda row: _interval(row)),
     ("verdict", lambda row: row.verdict),
-]
-WATERFALL: list[Column] = [
-    ("part", _part),
-    (">base ms of a step", lambda row: _ms(row.base_step_ns)),
-    (">other ms of a step", lambda row: _ms(row.other_step_ns)),
-    (">change", _change),
-    ("why", lambda row: ", ".join(waterfall.causes(row))),
 ]
 KERNELS: list[Column] = [
     ("", lambda row: text(row.change)),

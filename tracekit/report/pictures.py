@@ -149,8 +149,7 @@ def waterfall(rows: list[SimpleNamespace], base: str, other: str) -> Chart:
         low, high = sorted((row.from_ns / NS_PER_MS, row.to_ns / NS_PER_MS))
         is_whole = row.row_kind in ("base", "other")
         colour = "step" if is_whole else "more" if row.change_ns > 0 else "less"
-        sign = "+" if row.change_ns > 0 and not is_whole else ""
-        words = f"{sign}{units.ms(row.change_ns)}"
+        words = units.ms(row.change_ns) if is_whole else units.ms_change(row.change_ns)
         name = bar_name(row, base, other)
         shown.append(Bar(name, (Part(low, high, colour, f"{name}: {words} ms"),), note=words))
     alt = f"Milliseconds of a token from {base} to {other}: what each change adds or saves."
