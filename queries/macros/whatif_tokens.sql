@@ -40,6 +40,8 @@ CREATE OR REPLACE MACRO whatif_yields(told, ks, concurrencies) AS TABLE
 WITH model AS (
     SELECT
         max(value) FILTER (WHERE input = 'drafts') AS drafts,
+        max(value) FILTER (WHERE input = 'acceptance_low') AS low,
+        max(value) FILTER (WHERE input = 'acceptance_high') AS high,
         coalesce(max(value) FILTER (WHERE input = 'covered'), 1) AS covered
     FROM told_inputs(told)
 ),
@@ -62,7 +64,18 @@ SELECT
         abs(accepted - widened) + 1.96 * sqrt((widened_square - widened ** 2) / (n + 4))
     ) AS counted_error,
     any_value(covered) * coalesce(sum(rate) FILTER (WHERE is_guess), 0) AS guessed,
-    sqrt(coalesce(counted_error, 0) ** 2 + (whatif_doubt() * guessed) ** 2) AS expected_error,
+    -- Of a rate that is assumed the range holds both ends: it is as many times up as down.
+    expected_tokens * (greatest(
+        expected_tokens / (1 + any_value(covered) * sum(low ** position)),
+        (1 + any_value(covered) * sum(high ** position)) / expected_tokens
+    ) - 1) AS assumed_error,
+    sqrt(
+        coalesce(counted_error, 0) ** 2 + coalesce(assumed_error, 0) ** 2 + (whatif_doubt() * guessed) ** 2
+    ) AS expected_error,
+    CASE
+        WHEN any_value(low) IS NOT NULL THEN 'acceptance'
+        WHEN guessed > 0 THEN 'acceptance beyond the positions counted'
+    END AS assumed_rates,
     arg_max(kind, position) AS kind
 FROM asked
 INNER JOIN whatif_survival(told, (SELECT max(k) FROM asked)) ON position <= k

@@ -27,6 +27,7 @@
 --   rest_ns DOUBLE: of it, the rest; less what overlaps.
 --   draft_ns DOUBLE: drafting; 0 for K = 0.
 --   draft_kind VARCHAR: measured, modelled, assumed or given; NULL for K = 0.
+--   assumed VARCHAR: what of it is neither measured nor given, in words; NULL where nothing is, or where it is modelled.
 --   sample_ns DOUBLE: sampling and rejection, as measured.
 --   other_ns DOUBLE: other phases, as measured.
 --   idle_ns DOUBLE: host and launches: as measured, what drafts add to it growing with K.
@@ -147,7 +148,8 @@ steps_of AS (
             WHEN draft_kind = 'measured' THEN abs(draft_ns - measured_draft_ns)
             -- What more tokens to a draft add may be nothing, where that was measured of one token.
             WHEN measured_draft_ns > 0 THEN abs(draft_ns - measured_draft_ns) / doubt
-            ELSE draft_ns
+            -- An assumed draft takes from nothing to twice as long.
+            ELSE draft_ns / doubt
         END AS modelled_draft_ns,
         costs.verify_ns + draft_ns + sample_ns + other_ns + idle_ns AS sum_ns
     FROM costs
@@ -191,6 +193,7 @@ told AS (
             WHEN given_tokens IS NOT NULL THEN 'given'
             ELSE coalesce(yields.kind, 'modelled')
         END AS tokens_kind,
+        assumed_rates,
         sqrt((tokens_error / tokens_per_step) ** 2 + (step_error_ns / step_ns) ** 2) AS spread_of_token,
         if(k = 0, 0, sqrt(spread_of_token ** 2 + base_spread ** 2)) AS spread_of_speedup,
         CASE WHEN k > 0 THEN equal_rate((step_ns / base_ns - 1) / covered, k) END AS break_even_acceptance
@@ -229,6 +232,13 @@ SELECT
         WHEN draft_kind = 'assumed' AND modelled_draft_ns <= 0.001 * draft_ns AND draft_ns > 0 THEN 'measured'
         ELSE draft_kind
     END AS draft_kind,
+    nullif(concat_ws(
+        ' and ', if(tokens_kind = 'given', NULL, assumed_rates), CASE
+            WHEN draft_kind <> 'assumed' OR draft_ns = 0 THEN NULL
+            WHEN measured_draft_ns = 0 THEN 'draft time'
+            WHEN modelled_draft_ns > 0.001 * draft_ns THEN 'how drafting grows with K'
+        END
+    ), '') AS assumed,
     sample_ns,
     other_ns,
     idle_ns,

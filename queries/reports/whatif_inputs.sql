@@ -147,7 +147,7 @@ rates AS (
     FROM counted
     WHERE position IS NOT NULL
     UNION ALL
-    SELECT 1, 0.7, 20, true, 'assumed', 'no run tells: give --acceptance, or --calibrate'
+    SELECT 1, 0.7, NULL, true, 'assumed', 'no run tells: give --acceptance, or --calibrate'
     WHERE $acceptance IS NULL AND $tokens_per_step IS NULL AND (SELECT count(position) FROM counted) = 0
         AND (SELECT count(*) FROM totals) = 0
 ),
@@ -179,9 +179,13 @@ acceptance_rows AS (
         if(is_even, source, format('beyond position {}: as there, given the one before', position)) AS source
     FROM last_rate
     UNION ALL
-    SELECT 'model', 'drafts', drafts, kind, if(is_even, 'for its range', 'behind the rates')
+    SELECT 'model', 'drafts', drafts, kind, 'behind the rates'
     FROM last_rate
     WHERE drafts > 0
+    UNION ALL
+    SELECT 'model', unnest(['acceptance_low', 'acceptance_high']), unnest([0.3, 0.9]), kind, 'for its range'
+    FROM last_rate
+    WHERE kind = 'assumed'
     UNION ALL
     SELECT
         'model', unnest(['accepted_per_draft', 'drafts']), unnest([accepted_per_draft, drafts]), 'measured', words

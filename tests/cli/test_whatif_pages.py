@@ -87,6 +87,14 @@ def test_runs_that_cannot_be_compared_calibrate_no_other(call):
     assert "Not comparable: tensor parallel " in page
 
 
+def test_the_first_sentence_names_what_is_assumed(call):
+    page = " ".join(call("whatif", "baseline").stdout.split())
+    assert "for 1 request, with acceptance and draft time assumed: " in page
+    assert "; that hangs on what is assumed: measure or give it." in page
+    given = ("--acceptance", "0.7", "--draft-ms-per-step", "0.1")
+    assert "assumed" not in call("whatif", "baseline", *given).stdout.split("\n\n")[1]
+
+
 def test_of_drafts_alone_the_step_without_them_is_modelled(call):
     page = " ".join(call("whatif", "eagle3").stdout.split())
     assert "ms modelled the step with drafts, less what they add; a run without" in page

@@ -124,6 +124,9 @@ def test_what_is_given_takes_the_place_of_what_was_measured(con):
 def test_a_run_without_drafts_has_them_assumed(con):
     found = inputs(con, run="baseline")
     assert found["acceptance", 1]["kind"] == found["model", "draft_fraction"]["kind"] == "assumed"
+    assert [found["model", f"acceptance_{end}"]["value"] for end in ("low", "high")] == [0.3, 0.9]
+    given = inputs(con, run="baseline", acceptance="0.7")
+    assert ("model", "acceptance_low") not in given
 
 
 def config(con, path, **values):

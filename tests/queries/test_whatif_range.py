@@ -2,7 +2,18 @@
 
 import pytest
 from database import memory_database
-from predicting import BASELINE, DRAFTS, EXPERTS, PARTS, SPECULATIVE, curve, known, rates, rows_of
+from predicting import (
+    BASELINE,
+    DRAFTS,
+    EXPERTS,
+    PARTS,
+    SPECULATIVE,
+    by_k,
+    curve,
+    known,
+    rates,
+    rows_of,
+)
 
 
 @pytest.fixture(scope="module")
@@ -56,3 +67,38 @@ def test_nothing_is_ever_negative_and_no_range_inverted(empty, added, load, draf
             assert min(row["verify_ns"], row["idle_ns"], row["draft_ns"]) >= 0
             for name in ("ns_per_token", "tokens_per_s", "speedup"):
                 assert 0 < row[f"{name}_low"] <= row[name] <= row[f"{name}_high"]
+
+
+def test_the_range_of_an_assumed_acceptance_is_wide(empty):
+    """0.7 stands for anything from 0.3 to 0.9 at each position."""
+    ends = {"acceptance_low": 0.3, "acceptance_high": 0.9, "acceptance_beyond": 0.7}
+    model = known("model", ends, "assumed")
+    found = by_k(empty, known("baseline", BASELINE), model, rates(0.7), ks="1,3,20")
+    for k in (1, 3, 20):
+        low, high = (1 + sum(rate**n for n in range(1, k + 1)) for rate in (0.3, 0.9))
+        tokens = found[k]["tokens_per_step"]
+        factor = 1 + found[k]["tokens_error"] / tokens
+        assert tokens / factor <= low * 1.000001
+        assert tokens * factor >= high * 0.999999
+        assert found[k]["assumed"] == "acceptance"
+
+
+def test_an_assumed_draft_takes_from_nothing_to_twice_as_long(empty):
+    plain = BASELINE | {"moe_gemm_ns": 0, "step_ns": 10e6}
+    draft = known("model", {"draft_fraction": 0.1}, "assumed")
+    found = by_k(empty, known("baseline", plain), draft, rates(0.8, 0.6))
+    assert found[2]["step_error_ns"] == pytest.approx(found[2]["draft_ns"])
+    assert found[2]["assumed"] == "draft time"
+    given = by_k(empty, known("baseline", plain), known("model", {"draft_fraction": 0.1}, "given"))
+    assert given[2]["step_error_ns"] == 0
+    assert given[2]["assumed"] is None
+
+
+def test_what_is_assumed_in_part_is_named(empty):
+    split = known("model", {"draft_step_ns": 0, "draft_token_ns": 0.3e6}, "assumed")
+    one = known("speculative", SPECULATIVE | {"k": 1, "tokens": 2, "draft_ns": 0.3e6})
+    runs = [*known("baseline", BASELINE), *one]
+    found = by_k(empty, runs, split, rates(0.8, beyond=0.8), ks="1,3")
+    assert found[1]["assumed"] is None
+    beyond = "acceptance beyond the positions counted and how drafting grows with K"
+    assert found[3]["assumed"] == beyond

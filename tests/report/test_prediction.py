@@ -91,6 +91,7 @@ def test_it_holds_the_numbers_of_whatif_and_what_they_stand_on(database):
 
 def test_of_a_run_without_drafts_it_says_what_is_assumed(database):
     (section,) = predicted(report.make(database, "plain"))
+    assert "with acceptance and draft time assumed: " in section.words[0]
     assert section.words[1].startswith("Assumed: draft, a token; ")
     assert "acceptance" in section.words[1]
 

@@ -51,10 +51,11 @@ def answer(own: Rows) -> str:
     """The best K at the run's own load, of the rows of that load, and how sure that is."""
     tried = [row for row in own if row.k > 0]
     best = next(row for row in own if row.is_best)
-    load = f"for {page.counted(best.concurrency, 'request')}"
     if best.k == 0:
-        return _losing(tried, load)
+        return _losing(tried)
+    load = _load(best)
     doubt = "; the range holds 1: it cannot be told whether it pays" if best.speedup_low < 1 else ""
+    doubt += "; that hangs on what is assumed: measure or give it" if best.assumed else ""
     doubt += _extrapolated(best)
     which = f"K={best.k} is best {load}" if _differ(tried) else f"Whatever K, {load}"
     if len(tried) == 1:
@@ -62,7 +63,13 @@ def answer(own: Rows) -> str:
     return f"{which}: {_instead(best)}, {_gain(best)}{doubt}."
 
 
-def _losing(tried: Rows, load: str) -> str:
+def _load(row: SimpleNamespace) -> str:
+    """The load of a row, and what of the row is assumed."""
+    assumed = f", with {row.assumed} assumed" if row.assumed else ""
+    return f"for {page.counted(row.concurrency, 'request')}{assumed}"
+
+
+def _losing(tried: Rows) -> str:
     """That no K asked for pays, or that this cannot be told of all."""
     least = max(tried, key=lambda row: row.speedup)
     which = f"K={least.k}" if len(tried) == 1 else "any K"
@@ -71,7 +78,7 @@ def _losing(tried: Rows, load: str) -> str:
         said = f"It cannot be told whether {which} pays"
     nearest = f"K={least.k} comes nearest with " if len(tried) > 1 else ""
     doubt = f"{_condition(least)}{_extrapolated(least)}"
-    return f"{said} {load}: {nearest}{_gain(least)}, {_instead(least)}{doubt}."
+    return f"{said} {_load(least)}: {nearest}{_gain(least)}, {_instead(least)}{doubt}."
 
 
 def _extrapolated(row: SimpleNamespace) -> str:
