@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from tracekit.draft_check import known, rules
 from tracekit.draft_check.finding import Obstacle
 from tracekit.draft_check.model import Model
+from tracekit.draft_check.shapes import matrix_rules
 
 ONE_GPU = '"draft_tensor_parallel_size": 1'
 
@@ -23,6 +24,7 @@ def obstacles(target: Model, draft: Model) -> Iterator[Obstacle]:
     hidden = draft.config.number("hidden_size")
     yield from rules.hidden_rules(target, draft, hidden)
     yield from fc_rules(draft, hidden and 2 * hidden, "2 x hidden")
+    yield from layer_rules(draft)
     yield from _vocabulary_rules(target, draft)
     yield from rules.tensor_parallel_rules(target, draft, ONE_GPU)
 
@@ -46,6 +48,16 @@ def architecture_rules(
     if known.use_of(name) != "drafter":
         there = ", ".join(known.drafters(beginning)[:4])
         yield Obstacle("fatal", f"{rules.VLLM} has no {name}", f"it has {there}, ...")
+
+
+def layer_rules(draft: Model, n_inputs: int | None = None) -> Iterator[Obstacle]:
+    """Attention and MLP of a head; `n_inputs` are those of its first layer's attention.
+
+    vLLM 0.32.0 starts a head with missing weights, as its load_weights does not tell what came.
+    """
+    of_layers = known.loaded_architecture(draft.config).replace("Eagle3", "").replace("Eagle", "")
+    n_layers = draft.config.number("num_hidden_layers") or 1
+    yield from matrix_rules(draft, of_layers, "drafts", n_layers, n_inputs)
 
 
 def fc_rules(draft: Model, n_inputs: int | None, words: str) -> Iterator[Obstacle]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from tracekit.draft_check import known, rules
 from tracekit.draft_check.config import layer_ids
-from tracekit.draft_check.eagle import ONE_GPU, architecture_rules, fc_rules
+from tracekit.draft_check.eagle import ONE_GPU, architecture_rules, fc_rules, layer_rules
 from tracekit.draft_check.finding import Obstacle
 from tracekit.draft_check.model import Model
 
@@ -27,6 +27,8 @@ def obstacles(target: Model, draft: Model) -> Iterator[Obstacle]:
     yield from rules.read_rules(draft)
     if draft.config.mapping("eagle_config").get("use_aux_hidden_state") is not False:
         yield from _layer_rules(target, draft)
+    hidden = draft.config.number("hidden_size")
+    yield from layer_rules(draft, hidden and 2 * hidden)
     yield from rules.hidden_rules(target, draft, read_hidden_size(draft))
     yield from _vocabulary_rules(target, draft)
     yield from rules.tensor_parallel_rules(target, draft, ONE_GPU)

@@ -83,7 +83,7 @@ class Model:
         architecture = self.config.architecture
         if self.weights.names:
             return self._kind_by_weights()
-        if "Eagle3" in architecture or self.config.word("speculators_model_type") == "eagle3":
+        if self._is_called_third:
             return "EAGLE-3 head"
         if architecture.startswith("Eagle") and known.use_of(architecture) == "drafter":
             return "EAGLE head"
@@ -91,9 +91,15 @@ class Model:
             return "Medusa heads"
         return known.kind_of(architecture)
 
+    @property
+    def _is_called_third(self) -> bool:
+        told = self.config.word("speculators_model_type")
+        return "Eagle3" in self.config.architecture or told == "eagle3"
+
     def _kind_by_weights(self) -> known.Kind:
         if "fc.weight" in {name.rpartition("model.")[2] for name in self.weights.names}:
-            is_third = self.weights.find("hidden_norm.weight") or self.d2t
+            has_third = self.weights.find("hidden_norm.weight") or self.d2t
+            is_third = has_third or self._is_called_third
             return "EAGLE-3 head" if is_third else "EAGLE head"
         if self.n_medusa_heads and not any("embed" in name for name in self.weights.names):
             return "Medusa heads"
