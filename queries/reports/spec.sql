@@ -10,7 +10,7 @@
 --   accepted BIGINT: drafts whose token at this position was accepted; by a log rounded, NULL where it leaves drafts open.
 --   acceptance_rate DOUBLE: accepted / drafts.
 --   conditional_rate DOUBLE: acceptance_rate / that at the position before; NULL where that is 0.
--- Limits: from the server's counters around the window, else from its log; no row without either.
+-- Limits: from the server's counters around the window, else from its log or the steps traced, where those tell it.
 
 SELECT
     position + 1 AS position,

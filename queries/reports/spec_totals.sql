@@ -1,7 +1,7 @@
 -- Drafts and accepted tokens over the whole window.
 --
 -- Answers: how many of the drafted tokens are accepted, and how many tokens came of it?
--- Grain: one row, or none without the server's counters or lines of its log.
+-- Grain: one row, or none where neither the server's counters, lines of its log nor the steps traced tell.
 -- Params:
 --   $run VARCHAR: run to read.
 -- Columns:
@@ -11,7 +11,7 @@
 --   tokens BIGINT: tokens these drafts gave: bonus and accepted.
 --   acceptance_rate DOUBLE: accepted / draft_tokens.
 --   mean_acceptance_length DOUBLE: tokens per draft with the bonus token.
---   source VARCHAR: counters or log.
+--   source VARCHAR: counters, log or trace.
 --   is_whole_log BOOLEAN: true of a log where nothing tells which part is the window's: all of it.
 --   n_plain BIGINT: tokens of decode steps without a draft: requests they had, less drafts; NULL as n_cut.
 --   n_first BIGINT: first tokens of requests, which prefill gave; NULL where the counters do not tell.
@@ -45,7 +45,7 @@ SELECT
     acceptance_rate,
     mean_acceptance_length,
     source,
-    window_names[1] IS NULL AS is_whole_log,
+    source = 'log' AND window_names[1] IS NULL AS is_whole_log,
     n_decoded - drafts AS n_plain,
     n_first,
     n_generated,

@@ -1,4 +1,4 @@
--- Drafts and accepted tokens, from the server's counters around the profiled window, else from its log.
+-- Drafts and accepted tokens, from the server's counters around the profiled window, else from its log or the steps traced.
 --
 -- Answers: how many draft tokens does the target model accept, and at which position?
 -- Grain: one row per (run, position); position NULL = totals.
@@ -10,12 +10,15 @@
 --   accepted BIGINT: draft tokens accepted; by a log at a position rate x drafts, rounded; NULL on SGLang.
 --   acceptance_rate DOUBLE: accepted / drafts at a position, accepted / draft_tokens in the totals.
 --   mean_acceptance_length DOUBLE: tokens per draft with the bonus token; NULL at a position.
---   source VARCHAR: counters, or log: sums over the window's lines, as exact as their digits.
---   window_names VARCHAR[]: windows it is of; [NULL] = all of the log, where no window says which part is its own.
+--   source VARCHAR: counters; log: sums over the window's lines, as exact as their digits; or trace: of the decode steps
+--     that tell what they emitted (steps.n_emitted_tokens).
+--   window_names VARCHAR[]: windows it is of; [NULL] = all of the log, where no window says which part is its own;
+--     of trace [NULL], too.
 -- Limits: includes tokens that max_tokens cuts off afterwards; no rows of counters without vLLM's three before and
 --     after, or where one fell (server restarted). Lines of a log cover what came since the line before (10 s unless set
 --     otherwise): drafts before the window may be in them, the last are missing. SGLang's are means of 40 steps,
---     weighted with the requests then running; vLLM's whose drafts are open with their draft tokens.
+--     weighted with the requests then running; vLLM's whose drafts are open with their draft tokens. By the trace each
+--     request of a step that checks drafts has one; positions are told where no step has several; nothing is counted that was cut.
 
 -- What was profiled comes first; a capture that failed before may have the window without a profiler only.
 WITH told AS (
@@ -49,6 +52,9 @@ names AS (
     SELECT run, source, list(window_name ORDER BY window_name) AS window_names
     FROM chosen
     GROUP BY run, source
+    UNION ALL
+    SELECT DISTINCT run, 'trace', [NULL::VARCHAR]
+    FROM step
 ),
 
 differences AS (
@@ -91,6 +97,20 @@ logged AS (
     ANTI JOIN counted USING (run)
 ),
 
+traced AS (
+    SELECT
+        run,
+        max(n_decode_reqs) AS drafts,
+        max(n_draft_tokens) AS n_drafted,
+        max(n_emitted_tokens) - drafts AS n_accepted,
+        bool_and(drafts = 1) OVER (PARTITION BY run) AS has_positions
+    FROM step
+    ANTI JOIN counted USING (run)
+    ANTI JOIN logged USING (run)
+    WHERE kind = 'decode' AND is_verify AND n_draft_tokens > 0 AND n_decode_reqs > 0 AND n_emitted_tokens IS NOT NULL
+    GROUP BY run, dp, step
+),
+
 totals AS (
     SELECT
         run,
@@ -119,6 +139,17 @@ totals AS (
         'log'
     FROM logged
     GROUP BY run
+    UNION ALL
+    SELECT
+        run,
+        sum(drafts)::BIGINT,
+        sum(n_drafted)::BIGINT,
+        sum(n_accepted)::BIGINT,
+        sum(n_accepted) / sum(n_drafted),
+        1 + sum(n_accepted) / sum(drafts),
+        'trace'
+    FROM traced
+    GROUP BY run
 ),
 
 rates AS (
@@ -143,6 +174,12 @@ positions AS (
         sum(rate * weight) / sum(sum(weight)) FILTER (WHERE position = 0) OVER (PARTITION BY run)
     FROM rates
     GROUP BY run, position
+    UNION ALL
+    SELECT run, place::INTEGER, count(*) FILTER (WHERE n_accepted > place), NULL
+    FROM traced
+    CROSS JOIN LATERAL unnest(range(n_drafted)) AS places (place)
+    WHERE has_positions
+    GROUP BY run, place
 ),
 
 told_rows AS (

@@ -29,7 +29,8 @@
 --   is_measured BOOLEAN: true where breakdowns use it: complete on all its ranks; all with device work where no step of its kind is.
 --   expected_tokens DOUBLE: tokens a decode step emitted: n_emitted_tokens, else one per request (one where their
 --     number is unknown) and n_draft_tokens times spec_decode's acceptance_rate; NULL where unknown.
---   token_source VARCHAR: what tells them: trace, rule (no drafts: one each), counters or log (spec_decode's); NULL like it.
+--   token_source VARCHAR: what tells them: trace (the step's own, or spec_decode's of the others), rule (no drafts: one each),
+--     counters or log (spec_decode's); NULL like it.
 --   annotation VARCHAR: the step's own annotation; NULL where it was cut without one.
 --   main_stream BIGINT: stream with most kernel time in the step; NULL without device work.
 --   longest_call VARCHAR: runtime call the host spent longest in; NULL where none took 100 us.

@@ -297,7 +297,7 @@ The table is of the 2 steps traced, with the profiler.
 position drafts accepted of drafts given the one before
        1      4        3    75.0 %               75.0 %
        2      4        2    50.0 %               66.7 %
-9 tokens in the window: 4 bonus + 5 accepted, with what max_tokens cut off
+9 tokens in the window: 4 bonus + 5 accepted; max_tokens may have cut some
 counters: /metrics around the profiled window; 2.25 tokens per draft
 Next:
   tracekit breakdown eagle3  the step in full

@@ -75,7 +75,7 @@ def counted(con, run):
             [
                 "       1      3        2    66.7 %               66.7 %",
                 "       2      3        1    33.3 %               49.9 %",
-                "6 tokens in the window: 3 bonus + 3 accepted, with what max_tokens cut off",
+                "6 tokens in the window: 3 bonus + 3 accepted; max_tokens may have cut some",
                 f"{FROM_LOG}; 2.00 tokens per draft",
             ],
         ),
@@ -113,7 +113,7 @@ def test_a_log_beside_a_trace_is_enough(call, tmp_path):
     tracekit.ingest(folder, db=tmp_path / "x.duckdb")
     shown = call("spec", database=tmp_path / "x.duckdb").stdout
     assert "       3     46        9    19.6 %               53.0 %\n" in shown
-    assert "104 tokens in the window: 46 bonus + 58 accepted, with what max_tokens" in shown
+    assert "104 tokens in the window: 46 bonus + 58 accepted; max_tokens may have cut some" in shown
     assert "log: all that the engine says, rounded; 2.26 tokens per draft\n" in shown
 
 
@@ -158,3 +158,33 @@ def test_steps_tell_what_each_accepted_where_the_trace_does(call, tmp_path):
     assert "drafts is accepted/checked, where the trace tells\n" in shown
     shown = call("steps", database=write_database(tmp_path / "y.duckdb", verified)).stdout
     assert "accepted" not in shown
+
+
+def told_by_steps(con, run, n_requests=1):
+    """Four steps that check two drafts of each request; of the last nothing tells."""
+    add(con, "run", run, engine="vllm", world_size=1)
+    add(con, "file", run, file_id=0, rank=0)
+    for step, accepted in enumerate((2, 0, 1, None)):
+        times = {"start_ns": us(step), "dur_ns": us(1), "busy_ns": us(1), "idle_ns": 0}
+        load = {"n_prefill_reqs": 0, "n_decode_reqs": n_requests, "n_draft_tokens": 2 * n_requests}
+        emitted = None if accepted is None else n_requests + accepted
+        given = {**times, **load, "n_emitted_tokens": emitted}
+        add(con, "step", run, rank=0, step=step, kind="decode", is_verify=True, **given)
+
+
+def told_by_steps_of_two(con, run):
+    told_by_steps(con, run, n_requests=2)
+
+
+def test_steps_that_tell_their_tokens_tell_the_acceptance(call, tmp_path):
+    path = write_database(tmp_path / "x.duckdb", told_by_steps, told_by_steps_of_two)
+    shown = call("spec", "told_by_steps", database=path).stdout
+    assert "50.0 % of draft tokens accepted\n" in shown
+    assert "       1      3        2    66.7 %               66.7 %\n" in shown
+    assert "       2      3        1    33.3 %               50.0 %\n" in shown
+    assert "6 tokens in the steps that tell theirs: 3 bonus + 3 accepted\n" in shown
+    assert "2.00 tokens/step" in shown
+    shown = call("spec", "told_by_steps_of_two", database=path).stdout
+    assert "25.0 % of draft tokens accepted\n" in shown
+    assert "position" not in shown
+    assert "1.50 tokens/step" in shown

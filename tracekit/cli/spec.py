@@ -57,7 +57,8 @@ def command(run: str | None, dp: int | None, rank: int | None, db: str | None, f
     """Show what drafts cost and how many are accepted.
 
     Phases are means over decode steps; acceptance is from the server's counters around the
-    window, else from the lines of its log. csv and json give the acceptance by position.
+    window, else from the lines of its log, else from the steps traced. csv and json give the
+    acceptance by position; what phases cost is in the report spec_phases.
     """
     from tracekit.database import reading
 
@@ -192,11 +193,13 @@ def _tokens(total: SimpleNamespace) -> str:
     """What the drafts gave; empty where their number is unknown."""
     if total.tokens is None:
         return ""
-    cut = "with what max_tokens cut off"
-    if total.n_cut is not None:
-        cut = f"{total.n_cut:,} cut by max_tokens"
     given = f"{total.drafts:,} bonus + {total.accepted:,} accepted"
-    return f"{total.tokens:,} tokens in the window: {given}, {cut}"
+    if total.source == "trace":
+        return f"{total.tokens:,} tokens in the steps that tell theirs: {given}"
+    cut = "; max_tokens may have cut some"
+    if total.n_cut is not None:
+        cut = f", {total.n_cut:,} cut by max_tokens"
+    return f"{total.tokens:,} tokens in the window: {given}{cut}"
 
 
 def _generated(total: SimpleNamespace) -> str:
@@ -211,6 +214,8 @@ def _generated(total: SimpleNamespace) -> str:
 def _source_of(total: SimpleNamespace, is_profiled: bool) -> str:
     window = "profiled window" if is_profiled else "window"
     source = f"counters: /metrics around the {window}"
+    if total.source == "trace":
+        source = "trace: what each step emitted, by its detailed annotation"
     if total.source == "log":
         where = "" if total.is_whole_log else f" in the {window}"
         source = f"log: all that the engine says{where}, rounded"

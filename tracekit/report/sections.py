@@ -15,6 +15,13 @@ FOLD = 0.01
 TOP = 15
 """Kernels and collectives that are listed."""
 
+SOURCES = {
+    "counters": "the server's counters",
+    "log": "the server's log, rounded",
+    "trace": "the steps traced",
+}
+"""What told of drafts."""
+
 
 def sections(
     measured: Measured, run: SimpleNamespace, predicted: tuple[Section, ...] = ()
@@ -119,16 +126,15 @@ def _speculation(measured: Measured, run: SimpleNamespace) -> Section:
 
 def _drafts(total: SimpleNamespace) -> str:
     """Who counted drafts, and how many tokens a draft gives as far as that is known."""
-    source = "the server's counters" if total.source == "counters" else "the server's log, rounded"
+    source = SOURCES[total.source]
     counted = "Acceptance is"
     if total.tokens is not None:
         counted = f"{total.tokens:,} tokens of {total.drafts:,} drafts"
     if total.mean_acceptance_length is None:
         return f"{counted} by {source}."
-    return (
-        f"{counted} by {source}: {total.mean_acceptance_length:.2f} a draft with the bonus token, "
-        "those that max_tokens cuts off included."
-    )
+    cut = "" if total.source == "trace" else ", those that max_tokens cuts off included"
+    length = f"{total.mean_acceptance_length:.2f} a draft with the bonus token"
+    return f"{counted} by {source}: {length}{cut}."
 
 
 def _kernels(measured: Measured, run: SimpleNamespace) -> Section:
