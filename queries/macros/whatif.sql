@@ -221,6 +221,12 @@ FROM moved_parts
 CROSS JOIN (SELECT count(*) AS n_anchors FROM anchors)
 GROUP BY k, concurrency;
 
+-- Requests of the measured decode steps of each run, and how many of them stalled, by the median of their load.
+CREATE OR REPLACE MACRO decode_loads() AS TABLE
+SELECT run, min(n_streams) AS least, max(n_streams) AS most, count(*) FILTER (is_stalled(work_ns, p50_ns)) AS n_stalled
+FROM (SELECT *, median(work_ns) OVER (PARTITION BY run, n_streams) AS p50_ns FROM step_units WHERE kind = 'decode')
+GROUP BY run;
+
 -- Ways to know how an all-reduce of runs grows with its message, the best before the others; a curve that is asked
 -- for comes first of all.
 CREATE OR REPLACE MACRO all_reduce_sizes(of_runs, of_curve) AS TABLE

@@ -10,6 +10,7 @@
 --   concurrency INTEGER: requests in a step, of the run's own the mean, rounded.
 --   requests DOUBLE: the same, that of the run not rounded: what its row was reckoned with.
 --   k INTEGER: drafted tokens of each request and step.
+--   n_steps BIGINT: decode steps measured, of two runs those of the run with fewer; NULL without a run.
 --   is_own BOOLEAN: true at the concurrency of the run.
 --   is_best BOOLEAN: true for the K with the least time per token at this concurrency.
 --   tokens_per_step DOUBLE: tokens a stream gets of a step: 1 + sum of the acceptance by position, times the part of
@@ -59,6 +60,7 @@ model AS (
         max(value) FILTER (WHERE input = 'baseline_ns') AS given_baseline_ns,
         max(value) FILTER (WHERE input = 'verify_ns') AS given_verify_ns,
         max(value) FILTER (WHERE input = 'tokens_per_step') AS given_tokens,
+        min(value) FILTER (WHERE input = 'steps') AS n_steps,
         coalesce(max(value) FILTER (WHERE input = 'draft_step_ns'), 0) AS draft_step_ns,
         coalesce(max(value) FILTER (WHERE input = 'draft_token_ns'), 0) AS draft_token_ns,
         coalesce(max(value) FILTER (WHERE input = 'draft_fraction'), 0) AS draft_fraction,
@@ -208,6 +210,7 @@ SELECT
     concurrency,
     requests,
     k,
+    n_steps::BIGINT AS n_steps,
     is_own,
     k = arg_min(k, step_ns / tokens_per_step) OVER (PARTITION BY concurrency) AS is_best,
     tokens_per_step,

@@ -35,9 +35,12 @@ WITH measured AS (
         format(
             '{} decode step{} of {}', decode_costs.n_steps, if(decode_costs.n_steps = 1, '', 's'), decode_costs.run
         )
+        || if(most > least, format(', of {} to {} requests, {:.1f} on average', least, most, n_requests), '')
+        || if(n_stalled > 0, format(', {} stalled', n_stalled), '')
         || coalesce(format(', scaled to its window {}', unprofiled_window), '') AS words,
         decode_costs.*
     FROM decode_costs
+    LEFT JOIN decode_loads() AS loads ON loads.run = decode_costs.run
     WHERE decode_costs.run IN ($run, $calibrate)
     QUALIFY row_number() OVER (PARTITION BY is_speculative ORDER BY decode_costs.run = $run DESC) = 1
 ),
@@ -46,7 +49,7 @@ measured_rows AS (
     -- A single step tells no error: it is taken to be off by half.
     SELECT subject, unnest([
         {'input': 'step_ns', 'value': step_ns, 'error': coalesce(step_error_ns, step_ns / 2)},
-        {'input': 'requests', 'value': n_requests, 'error': NULL},
+        {'input': 'steps', 'value': n_steps, 'error': NULL}, {'input': 'requests', 'value': n_requests, 'error': NULL},
         {'input': 'k', 'value': k, 'error': NULL},
         {'input': 'filled', 'value': n_drafted / nullif(k, 0), 'error': NULL},
         {'input': 'covered', 'value': if(k > 0, covered, NULL), 'error': NULL},
@@ -143,7 +146,7 @@ rates AS (
     UNION ALL
     SELECT
         position + 1, acceptance_rate, drafts, false,
-        'measured', coalesce(format('{} of {} drafts of {}', accepted, drafts, run), 'drafts of ' || run)
+        'measured', coalesce(format('of {} drafts of {}', drafts, run), 'drafts of ' || run)
     FROM counted
     WHERE position IS NOT NULL
     UNION ALL

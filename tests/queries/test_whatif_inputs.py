@@ -39,7 +39,7 @@ def test_a_run_with_drafts_gives_acceptance_and_what_drafting_costs(con):
     """Counters: 4 drafts, 3 accepted at position 1, 2 at 2; step times without the profiler."""
     found = inputs(con, run="baseline", calibrate="eagle3")
     assert [found["acceptance", i]["value"] for i in (1, 2)] == [0.75, 0.5]
-    assert found["acceptance", 1]["source"] == "3 of 4 drafts of eagle3"
+    assert found["acceptance", 1]["source"] == "of 4 drafts of eagle3"
     error = 0.75 - 5 / 8 + 1.96 * math.sqrt(5 / 8 * 3 / 8 / 8)  # Agresti and Coull: 5 of 8
     assert found["acceptance", 1]["error"] == pytest.approx(error)
     assert found["model", "acceptance_beyond"]["value"] == pytest.approx(2 / 3)
@@ -93,6 +93,20 @@ def test_of_one_drafted_token_what_comes_once_a_step_is_assumed():
 def test_a_single_step_tells_no_error_so_half_of_it_is_taken():
     row = inputs(drafting([("gemm", 3, 50)]), run="r")["speculative", "step_ns"]
     assert (row["error"], row["source"]) == (us(2_500), "1 decode step of r")
+
+
+def test_steps_of_several_loads_and_those_that_stalled_are_named():
+    """Four steps of one request, one of them stalled, and two of four."""
+    con = memory_database()
+    add(con, "run", "r", engine="vllm")
+    add(con, "file", "r", file_id=0, rank=0)
+    for step, (streams, dur) in enumerate([(1, 10), (1, 11), (1, 10), (1, 90), (4, 40), (4, 40)]):
+        times = {"start_ns": us(1_000 * step), "dur_ns": us(dur), "busy_ns": us(dur), "idle_ns": 0}
+        add(con, "step", "r", rank=0, step=step, kind="decode", n_decode_reqs=streams, **times)
+    found = inputs(con, run="r")
+    said = "6 decode steps of r, of 1 to 4 requests, 2.0 on average, 1 stalled"
+    assert found["baseline", "step_ns"]["source"] == said
+    assert found["baseline", "steps"]["value"] == 6
 
 
 @pytest.mark.parametrize(

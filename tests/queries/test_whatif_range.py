@@ -1,5 +1,7 @@
 """Predictions beyond what was measured: nothing is negative, the range says what is not known."""
 
+from types import SimpleNamespace
+
 import pytest
 from database import memory_database
 from predicting import (
@@ -14,6 +16,8 @@ from predicting import (
     rates,
     rows_of,
 )
+
+from tracekit.cli import whatif_page
 
 
 @pytest.fixture(scope="module")
@@ -102,3 +106,28 @@ def test_what_is_assumed_in_part_is_named(empty):
     assert found[1]["assumed"] is None
     beyond = "acceptance beyond the positions counted and how drafting grows with K"
     assert found[3]["assumed"] == beyond
+
+
+def test_the_row_of_the_own_load_is_of_its_mean(empty):
+    """23 steps of one request and 22 of four."""
+    mean = (23 + 22 * 4) / 45
+    base = BASELINE | {"requests": mean, "tokens": mean, "steps": 45}
+    found = rows_of(empty, known("baseline", base), rates(0.8), ks="1", concurrencies="1,4")
+    assert [found[2, k]["requests"] for k in (0, 1)] == [pytest.approx(mean)] * 2
+    assert found[2, 0]["step_ns"] == pytest.approx(12e6)
+    assert found[2, 0]["tokens_per_s"] == pytest.approx(mean * 1e9 / 12e6)
+    assert found[2, 0]["n_steps"] == 45
+    assert whatif_page.load(SimpleNamespace(**found[2, 0])) == "a mean of 2.5 requests"
+    assert whatif_page.load(SimpleNamespace(**found[1, 0])) == "1 request"
+
+
+@pytest.mark.parametrize(("steps", "said"), [(1, "; of 1 step alone this cannot"), (8, "")])
+def test_the_answer_of_few_steps_says_so(empty, steps, said):
+    runs = [
+        *known("baseline", BASELINE | {"steps": 30}),
+        *known("speculative", SPECULATIVE | {"steps": steps}),
+    ]
+    found = rows_of(empty, runs, known("model", DRAFTS), rates(0.9, 0.8, 0.7), ks="3")
+    answer = whatif_page.answer([SimpleNamespace(**row) for row in found.values()])
+    assert said in answer
+    assert ("alone" in answer) == bool(said)

@@ -53,20 +53,27 @@ def answer(own: Rows) -> str:
     best = next(row for row in own if row.is_best)
     if best.k == 0:
         return _losing(tried)
-    load = _load(best)
+    told = _load(best)
     doubt = "; the range holds 1: it cannot be told whether it pays" if best.speedup_low < 1 else ""
     doubt += "; that hangs on what is assumed: measure or give it" if best.assumed else ""
-    doubt += _extrapolated(best)
-    which = f"K={best.k} is best {load}" if _differ(tried) else f"Whatever K, {load}"
+    doubt += _few(best) + _extrapolated(best)
+    which = f"K={best.k} is best {told}" if _differ(tried) else f"Whatever K, {told}"
     if len(tried) == 1:
-        which = f"With K={best.k}, {load}"
+        which = f"With K={best.k}, {told}"
     return f"{which}: {_instead(best)}, {_gain(best)}{doubt}."
 
 
 def _load(row: SimpleNamespace) -> str:
     """The load of a row, and what of the row is assumed."""
     assumed = f", with {row.assumed} assumed" if row.assumed else ""
-    return f"for {page.counted(row.concurrency, 'request')}{assumed}"
+    return f"for {load(row)}{assumed}"
+
+
+def load(row: SimpleNamespace) -> str:
+    """Requests of a step; of a run whose steps differ, their mean."""
+    if _is_mean(row):
+        return f"a mean of {requests(row)} requests"
+    return page.counted(row.concurrency, "request")
 
 
 def _losing(tried: Rows) -> str:
@@ -77,8 +84,19 @@ def _losing(tried: Rows) -> str:
     if any(row.speedup_high > 1 for row in tried):
         said = f"It cannot be told whether {which} pays"
     nearest = f"K={least.k} comes nearest with " if len(tried) > 1 else ""
-    doubt = f"{_condition(least)}{_extrapolated(least)}"
+    doubt = f"{_condition(least)}{_few(least)}{_extrapolated(least)}"
     return f"{said} {_load(least)}: {nearest}{_gain(least)}, {_instead(least)}{doubt}."
+
+
+def _few(row: SimpleNamespace) -> str:
+    """That the steps measured are too few to be sure."""
+    if row.n_steps is None or row.n_steps >= ENOUGH_STEPS:
+        return ""
+    return f"; of {page.counted(row.n_steps, 'step')} alone this cannot be told surely"
+
+
+ENOUGH_STEPS = 8
+"""Steps on a side from which an answer is given without a word on their number."""
 
 
 def _extrapolated(row: SimpleNamespace) -> str:
@@ -127,9 +145,18 @@ def _by_load(rows: Rows, width: int) -> list[str]:
 def _beyond(rows: Rows) -> str:
     """The loads that the measured runs do not span, without drafts or with the best K."""
     shown = (row for row in rows if row.is_beyond and (row.is_best or row.k == 0))
-    loads = dict.fromkeys(f"{row.concurrency:,}" for row in shown)
+    loads = dict.fromkeys(requests(row) for row in shown)
     said = "Extrapolated, as no measured pass has so few or so many tokens: requests"
     return f"{said} {', '.join(loads)}." if loads else ""
+
+
+def requests(row: SimpleNamespace) -> str:
+    """Requests of a step as a number: a mean has a digit more."""
+    return f"{row.requests:,.1f}" if _is_mean(row) else f"{row.concurrency:,}"
+
+
+def _is_mean(row: SimpleNamespace) -> bool:
+    return abs(row.requests - row.concurrency) >= 0.05
 
 
 def _even_at(row: SimpleNamespace) -> str:
@@ -167,7 +194,7 @@ BY_K: list[table.Spec] = [
     *COMMON,
 ]
 BY_LOAD: list[table.Spec] = [
-    (table.Column("requests"), lambda row: f"{row.concurrency:,}"),
+    (table.Column("requests"), requests),
     (table.Column("no drafts"), lambda row: _ms(row.base_ns_per_token)),
     (table.Column("best K"), lambda row: f"{row.k or 'none'}"),
     (table.Column("tokens"), lambda row: f"{row.tokens_per_step:.2f}"),

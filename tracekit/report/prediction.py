@@ -21,7 +21,7 @@ def sections(measured: Measured, run: str, calibrate: str | None = None) -> tupl
     own = [row for row in rows if row.is_own]
     best = [row for row in rows if row.is_best]
     stands_on = whatif_inputs.rows(inputs, own[0])
-    load = page.counted(own[0].concurrency, "request")
+    load = whatif_page.load(own[0])
     shown = (
         table(f"By drafted tokens, for {load}", own, [*DRAFTED, *GAIN]),
         table("The best at each load", best, [*LOAD, *GAIN]),
@@ -77,7 +77,7 @@ GAIN: list[Column] = [
     (">breaks even at", _even),
 ]
 LOAD: list[Column] = [
-    (">requests", lambda row: f"{row.concurrency:,}"),
+    (">requests", whatif_page.requests),
     (">ms per token without drafts", lambda row: _ms(row.base_ns_per_token)),
     (">best K", lambda row: f"{row.k or 'none'}"),
 ]
