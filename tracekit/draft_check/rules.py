@@ -6,6 +6,7 @@ from tracekit.draft_check import known
 from tracekit.draft_check.agreement import agreement
 from tracekit.draft_check.finding import Obstacle
 from tracekit.draft_check.model import Model
+from tracekit.draft_check.tokenizer import Tokenizer
 
 OTHER_HEAD = "take a head that was trained for this target"
 VLLM = f"vLLM {known.version()}"
@@ -58,16 +59,20 @@ def tokenizer_rules(target: Model, draft: Model, way_out: str) -> Iterator[Obsta
     if found is None:
         if target.tokenizer.digest and target.tokenizer.digest == draft.tokenizer.digest:
             return
-        lacking = [
-            name
-            for name, model in (("target", target), ("draft", draft))
-            if not model.tokenizer.ids
-        ]
-        why = f"tokens were not compared: no vocabulary to read in the {' and the '.join(lacking)}"
-        yield Obstacle("doubt", why, "put its tokenizer.json there")
+        yield from _unread_rules("target", target.tokenizer)
+        yield from _unread_rules("draft", draft.tokenizer)
     elif found.n_other_id or found.n_draft_only:
         why = f"{found.words}; such drafts are never accepted"
         yield Obstacle("doubt", why, way_out)
+
+
+def _unread_rules(whose: str, tokenizer: Tokenizer) -> Iterator[Obstacle]:
+    if tokenizer.ids:
+        return
+    why, remedy = f"no vocabulary to read in the {whose}", "put its tokenizer.json there"
+    if tokenizer.source and tokenizer.problems:
+        why, remedy = f"{tokenizer.source} of the {whose} is damaged", "download it again"
+    yield Obstacle("doubt", f"tokens were not compared: {why}", remedy)
 
 
 def hidden_rules(target: Model, draft: Model, told: int | None) -> Iterator[Obstacle]:

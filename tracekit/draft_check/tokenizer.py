@@ -74,12 +74,11 @@ def _read_json(found: Tokenizer, path: Path) -> None:
     whole = json_object(path)
     model = whole.get("model")
     model = model if isinstance(model, dict) else {}
-    vocab = model.get("vocab")
-    if isinstance(vocab, list):  # Unigram: pairs of token and score
-        vocab = dict(_ids((_first(pair), i) for i, pair in enumerate(vocab)))
-    if not isinstance(vocab, dict):
-        raise ModelError(f"{path.name}: no vocabulary in it; download it again")
-    found.ids.update(_ids(vocab.items()))
+    pairs = _vocabulary(path, model.get("vocab"))
+    found.ids.update(_ids(pairs))
+    if lacking := len(pairs) - sum(1 for _ in _ids(pairs)):
+        what = f"damaged: {lacking:,} of {len(pairs):,} tokens of its vocabulary have no id"
+        found.problems.append(f"{path.name}: {what}; download it again")
     found.ids.update(_ids(_entries(whole.get("added_tokens"))))
     merges = model.get("merges")
     merges = merges if isinstance(merges, list) else []
@@ -90,6 +89,14 @@ def _read_json(found: Tokenizer, path: Path) -> None:
         "normalizer": _canonical(whole.get("normalizer")),
         "pre-tokenizer": _canonical(whole.get("pre_tokenizer")),
     }
+
+
+def _vocabulary(path: Path, vocab: object) -> list[tuple[object, object]]:
+    if isinstance(vocab, list):  # Unigram: pairs of token and score
+        return [(_first(pair), i) for i, pair in enumerate(vocab)]
+    if not isinstance(vocab, dict):
+        raise ModelError(f"{path.name}: no vocabulary in it; download it again")
+    return list(vocab.items())
 
 
 def _read_tiktoken(found: Tokenizer, path: Path) -> None:
