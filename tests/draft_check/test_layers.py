@@ -26,6 +26,7 @@ def without(*layers):
     [
         ([7], "its weights lack layer 7"),
         ([0, 5], "its weights lack layers 0, 5"),
+        (range(8), "its weights lack layers 0, 1, 2 and 5 more"),
         ([1, 2, 3, 4, 5], "its weights lack layers 1, 2, 3 and 2 more"),
     ],
 )
@@ -66,8 +67,10 @@ def test_layers_of_the_language_model_are_known_by_their_names(verdict, prefix):
 
 @pytest.mark.parametrize("config", [{}, {"block_configs": [{}]}])
 def test_names_of_no_known_form_are_a_doubt(verdict, config):
-    form = "model.layers" if config else "trunk.part"
-    shapes = {name.replace("model.layers", form): n for name, n in without(3).items()}
+    shapes = without(3)
+    if not config:
+        parts = {name.replace("layers", "part"): n for name, n in shapes.items()}
+        shapes = {name.replace("model.", "trunk."): n for name, n in parts.items()}
     found = verdict(shapes, LLAMA | config)
     told = "whether its weights have all 8 layers cannot be told"
     assert (found.outcome, found.reason) == ("likely", told)

@@ -18,6 +18,9 @@ _OF_LANGUAGE = (
 _LAYER = re.compile(rf"(?:(?:{_OF_LANGUAGE})\.)*(?:layers|h|blocks)\.(\d{{1,6}})\.")
 """`model.layers.3.` and its kin; not layers of what sees or hears."""
 
+_USUAL = "model.embed_tokens.weight"
+"""Beside it stand layers of the usual names, if any do."""
+
 _SHOWN = 3
 
 
@@ -31,7 +34,8 @@ def layer_rules(model: Model) -> Iterator[Obstacle]:
     if not n:
         return
     numbers = {int(m[1]) for name in model.weights.tensors if (m := _LAYER.match(name))}
-    if not numbers or model.config.value("block_configs"):  # which leave out whole layers
+    is_usual = numbers or _USUAL in model.weights.tensors
+    if not is_usual or model.config.value("block_configs"):  # which leave out whole layers
         yield Obstacle("doubt", f"whether its weights have all {n:,} layers cannot be told")
         return
     if lacking := n - sum(number < n for number in numbers):
