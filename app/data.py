@@ -1,6 +1,6 @@
 """The only door to the database: what reports say, remembered until the file changes."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar, copy_context
@@ -121,9 +121,11 @@ def ahead(questions: Iterable[tuple[str, Mapping[str, Value]]]) -> None:
 
     What is wrong with a question is told where its answer is wanted.
     """
-    identity = _identity()
+    held, identity = _HELD.get(), _identity()
+    if held is None:
+        return
     for name, params in questions:
-        _begin(_table, identity, name, tuple(params.items()))
+        held.threads.submit(copy_context().run, _table, identity, name, tuple(params.items()))
 
 
 def summarized(run: str) -> tuple[tuple[Figure, ...], tuple[Finding, ...]]:
@@ -137,11 +139,6 @@ def summarized(run: str) -> tuple[tuple[Figure, ...], tuple[Finding, ...]]:
 def found_late(run: str) -> tuple[Finding, ...]:
     """Findings that read every kernel: on 8 ranks of a million activities, seconds."""
     return _found_late(_identity(), run)
-
-
-def late_ahead(run: str) -> None:
-    """Begin to look for what `found_late` gives."""
-    _begin(_found_late, _identity(), run)
 
 
 def compared(base: str, other: str) -> tuple[Finding, ...]:
@@ -173,12 +170,6 @@ def _database(identity: Identity) -> Database:
     """The database in that state: held open where a body says so, else opened by each question."""
     held = _HELD.get()
     return Database(Path(identity[0])) if held is None else held.database(identity)
-
-
-def _begin(question: Callable[..., object], *given: object) -> None:
-    held = _HELD.get()
-    if held is not None:
-        held.threads.submit(copy_context().run, question, *given)
 
 
 @st.cache_data(max_entries=REMEMBERED, show_spinner=False)

@@ -107,7 +107,6 @@ def show_finding(finding: Finding, topic: str, proof: tuple[str, str], **choices
 
 runs = data.rows("run_list")
 st.title("Overview")
-data.late_ahead(choice.current().run)
 for chosen in data.rows("run_list", run=choice.current().run):
     show_run(chosen)
 late = st.container()
