@@ -1,9 +1,12 @@
 """Pages of predictions, as a reader sees them in 80 columns."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from rich.cells import cell_len
+
+from tracekit.cli import whatif_page
 
 STORY = ("--baseline-ms", "12.1", "--verify-ms", "12", "--draft-ms-per-step", "1")
 PAGES = [
@@ -30,8 +33,8 @@ def test_the_sum_of_the_story(call, tmp_path):
         == """\
 Whatever K, for 1 request: 4.33 ms/token instead of 12.10, 2.79x.
 
-K tokens verify draft other ms/step ms/tok tok/s  gain     range even at
-2   3.00  12.00  1.00  0.00   13.00   4.33   231 2.79x 2.79-2.79   7.0 %
+  K tokens verify draft other ms/step ms/tok tok/s  gain     range even at
+any   3.00  12.00  1.00  0.00   13.00   4.33   231 2.79x 2.79-2.79   7.0 %
 
 input               value    known
 step without drafts 12.10 ms given as given
@@ -85,6 +88,20 @@ def test_runs_that_cannot_be_compared_calibrate_no_other(call):
     assert "baseline, eagle3: not comparable: tensor parallel " in refused
     page = call(*words, "--anyway").stdout
     assert "Not comparable: tensor parallel " in page
+
+
+def test_loads_at_which_it_cannot_be_told_are_named(call):
+    words = ("--acceptance", "0.5", "--draft-ms-per-step", "0.5", "--k", "1")
+    page = " ".join(call("whatif", "baseline", *words).stdout.split())
+    assert "so it cannot be told whether it pays: requests 1, 4, 16, 64." in page
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [(0.561, 0.9996, "0.56-<1.00"), (1.001, 1.4, ">1.00-1.40"), (1, 1, "1.00-1.00")],
+)
+def test_an_end_that_rounds_to_one_says_on_which_side_it_is(low, high, said):
+    assert whatif_page.span(SimpleNamespace(speedup_low=low, speedup_high=high)) == said
 
 
 def test_the_first_sentence_names_what_is_assumed(call):

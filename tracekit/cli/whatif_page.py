@@ -21,12 +21,19 @@ def lines(rows: Rows, inputs: Rows, width: int) -> list[str]:
     best = next(row for row in own if row.is_best)
     return [
         *table.wrapped(answer(own), width),
-        *_table(tried if _differ(tried) else tried[:1], BY_K, width),
+        *_by_k(tried, width),
         *table.wrapped(_growth(own[0], best if best.k else tried[-1]), width),
         *_by_load(rows, width),
         *whatif_inputs.lines(inputs, own[0], width),
         *(output.faint(line) for line in table.wrapped(LEGEND, width)),
     ]
+
+
+def _by_k(tried: Rows, width: int) -> list[str]:
+    """A line for each K; one for all, where they are the same."""
+    if len(tried) == 1 or _differ(tried):
+        return _table(tried, BY_K, width)
+    return _table(tried[:1], [(table.Column("K"), lambda row: "any"), *BY_K[1:]], width)
 
 
 PARTS = {
@@ -118,12 +125,19 @@ def _differ(rows: Rows) -> bool:
 
 
 def _gain(row: SimpleNamespace) -> str:
-    sides = "" if row.speedup_low == row.speedup_high else f" ({_range(row)})"
+    sides = "" if row.speedup_low == row.speedup_high else f" ({span(row)})"
     return f"{row.speedup:.2f}x{sides}"
 
 
-def _range(row: SimpleNamespace) -> str:
-    return f"{row.speedup_low:.2f}-{row.speedup_high:.2f}"
+def span(row: SimpleNamespace) -> str:
+    """Range of the speed-up; an end that only rounds to 1 says on which side it is."""
+    return f"{_end(row.speedup_low)}-{_end(row.speedup_high)}"
+
+
+def _end(speedup: float) -> str:
+    text = f"{speedup:.2f}"
+    side = "" if speedup == 1 else "<" if speedup < 1 else ">"
+    return f"{side}{text}" if text == "1.00" else text
 
 
 def _table(rows: Rows, columns: list[table.Spec], width: int) -> list[str]:
@@ -139,7 +153,22 @@ def _by_load(rows: Rows, width: int) -> list[str]:
     best = [row for row in rows if row.is_best]
     if len(best) == 1:
         return []
-    return [*_table(best, BY_LOAD, width), *table.wrapped(_beyond(rows), width)]
+    notes = (_untold(rows), _beyond(rows))
+    return [
+        *_table(best, BY_LOAD, width),
+        *(line for note in notes for line in table.wrapped(note, width)),
+    ]
+
+
+def _untold(rows: Rows) -> str:
+    """The loads at which a range holds 1: of the best K, or of any where none is."""
+    pays = {row.concurrency: row.k > 0 for row in rows if row.is_best}
+    shown = (row for row in rows if row.k > 0 and row.speedup_low < 1 < row.speedup_high)
+    loads = dict.fromkeys(
+        requests(row) for row in shown if row.is_best or not pays[row.concurrency]
+    )
+    said = "The range holds 1, so it cannot be told whether it pays: requests"
+    return f"{said} {', '.join(loads)}." if loads else ""
 
 
 def _beyond(rows: Rows) -> str:
@@ -156,7 +185,7 @@ def requests(row: SimpleNamespace) -> str:
 
 
 def _is_mean(row: SimpleNamespace) -> bool:
-    return abs(row.requests - row.concurrency) >= 0.05
+    return bool(abs(row.requests - row.concurrency) >= 0.05)
 
 
 def _even_at(row: SimpleNamespace) -> str:
@@ -181,7 +210,7 @@ COMMON: list[table.Spec] = [
     (table.Column("ms/tok"), lambda row: _ms(row.ns_per_token)),
     (table.Column("tok/s"), _rate),
     (table.Column("gain"), lambda row: f"{row.speedup:.2f}x"),
-    (table.Column("range"), _range),
+    (table.Column("range"), span),
     (table.Column("even at"), _even_at),
 ]
 BY_K: list[table.Spec] = [

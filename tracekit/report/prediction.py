@@ -73,7 +73,7 @@ GAIN: list[Column] = [
     (">ms per token", lambda row: _ms(row.ns_per_token)),
     (">tok/s", lambda row: f"{row.tokens_per_s:,.0f}"),
     (">times as fast", lambda row: f"{row.speedup:.2f}"),
-    (">range", lambda row: f"{row.speedup_low:.2f}-{row.speedup_high:.2f}"),
+    (">range", whatif_page.span),
     (">breaks even at", _even),
 ]
 LOAD: list[Column] = [
