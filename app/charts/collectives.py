@@ -10,11 +10,8 @@ MS = 1e6
 US = 1e3
 """Nanoseconds of an axis's millisecond and microsecond."""
 
-ROW, AROUND, PLOT = 26, 130, 380
-"""Pixels of a row, of axes and legend together, and of a chart without rows."""
-
-GRADIENT = 40
-"""Pixels that a legend of shades takes more."""
+ROW, PLOT = 26, 380
+"""Pixels of a row, axes and legend apart, and of a chart without rows."""
 
 SHARPNESS = {"transfer": 1.0, "waiting": 0.45, "not matched": 0.15}
 """Opacity of the parts of a collective's time: each in the colour of its category."""
@@ -155,7 +152,7 @@ def split(frame: pd.DataFrame, is_dark: bool) -> alt.Chart:
     picture: alt.Chart = (
         alt.Chart(
             drawn,
-            height=ROW * drawn["row"].nunique() + AROUND,
+            height=alt.Step(ROW),
             description="Time of collectives in a step, by phase and category",
         )
         .mark_bar()
@@ -200,7 +197,7 @@ def rank_steps(frame: pd.DataFrame, measure: str, is_dark: bool) -> alt.Chart:
     picture: alt.Chart = (
         alt.Chart(
             cells[names],
-            height=ROW * cells["row"].nunique() + AROUND + GRADIENT,
+            height=alt.Step(ROW),
             description=f"Map of ranks and steps: {meaning}",
         )
         .mark_rect(aria=False)  # else words are made for each cell
@@ -249,7 +246,7 @@ def last(frame: pd.DataFrame, is_dark: bool) -> alt.LayerChart:
     words = base.mark_text(align="left", dx=6, color=palette.ink(is_dark)).encode(text="said:N")
     shown = base.mark_bar(color=group.dark if is_dark else group.light, height=ROW - 8)
     return alt.LayerChart(layer=[shown, words]).properties(
-        height=ROW * len(bars) + AROUND,
+        height=alt.Step(ROW),
         description="What the others wait for each rank in a step, and how often it is last",
     )
 

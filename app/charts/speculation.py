@@ -10,8 +10,8 @@ from tracekit.app.charts.steps import CLOSING, QUIET
 MS = 1e6
 """Nanoseconds of an axis's millisecond."""
 
-ROW, STRIP, AROUND, HEIGHT = 48, 9, 90, 260
-"""Pixels of a bar, the line of AllReduce below it, legend and axis, and a chart of K."""
+ROW, STRIP, HEIGHT = 48, 9, 260
+"""Pixels of a bar, of the line of AllReduce below it, and of a chart of K."""
 
 STEP, TOKEN = "a step", "an emitted token"
 ACCEPTED, EVEN = "accepted", "break-even"
@@ -51,7 +51,7 @@ def phases(frame: pd.DataFrame, is_dark: bool) -> alt.LayerChart:
         )
     )
     return alt.LayerChart(layer=[bars, strips]).properties(
-        height=2 * ROW + AROUND, description="Phases of a step, and of an emitted token"
+        height=alt.Step(ROW), description="Phases of a step, and of an emitted token"
     )
 
 

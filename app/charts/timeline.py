@@ -13,8 +13,8 @@ US = 1e3
 WINDOW = "window"
 """Name of the chart's selection: the span of `start` in ms that was dragged over."""
 
-LANE, AROUND = 20, 130
-"""Pixels of a lane, and of legend and axis together."""
+LANE = 20
+"""Pixels of a lane; legend and axis come on top, whatever rows they take."""
 
 NAME = 120
 """Letters of a name that a tooltip holds."""
@@ -46,7 +46,7 @@ def lanes(
     picture: alt.Chart = (
         alt.Chart(
             drawn.drop(columns=place),
-            height=LANE * len(order) + AROUND,
+            height=alt.Step(LANE),
             description=f"What runs on the device in step {step}, by rank and stream",
         )
         .mark_bar(height=LANE - 4, clip=True, aria=False)  # else words are made for each bar

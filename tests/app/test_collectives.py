@@ -84,3 +84,12 @@ def test_who_is_last_stands_beside_what_that_costs(db):
     (rows,) = chart["datasets"].values()
     assert [row["row"] for row in rows] == ["rank 0", "rank 1"]
     assert rows[1]["said"] == "last in 50.0 % of its calls"
+
+
+def test_rows_of_a_chart_have_their_pixels_however_few_they_are(db):
+    pictures = [
+        collectives.split(frame(db, "comm_waiting", run="baseline").dropna(subset="phase"), False),
+        collectives.rank_steps(frame(db, "comm_rank_steps", run="baseline"), "waiting", False),
+        collectives.last(frame(db, "comm_ranks", run="baseline"), False),
+    ]
+    assert [picture.to_dict()["height"] for picture in pictures] == [{"step": collectives.ROW}] * 3

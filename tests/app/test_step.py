@@ -98,6 +98,13 @@ def test_lanes_stand_in_the_order_of_ranks_with_the_main_stream_first():
     assert timeline.told(frame).startswith("3 activities in this window, 3 of them one by one.")
 
 
+def test_a_lane_has_its_pixels_whatever_the_legend_takes(db):
+    frame = report(db, "timeline", run="baseline", step=2)
+    chart = timeline.lanes(frame, 2, (0.0, 1.0), is_dark=False).to_dict()
+    assert chart["height"] == {"step": timeline.LANE}
+    assert chart["mark"]["height"] < timeline.LANE
+
+
 def test_what_is_not_looked_at_is_dimmed(db):
     frame = report(db, "timeline", run="baseline", step=2)
     chart = timeline.lanes(frame, 2, (0.0, 1.0), is_dark=False, category="moe_gemm").to_dict()
