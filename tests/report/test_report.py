@@ -102,6 +102,7 @@ def test_findings_tell_of_stalls_drafts_and_unknown_kernels(documents):
     assert "The host stalled in 1 step" in titles["stalled"]
     assert "With drafts a step gives" in titles["eagle3"]
     assert "no known class" in titles["hostile"]
+    assert re.search(r"goes to moe_gemm.* in forward: 0.10 ms in all its calls", titles["baseline"])
     assert all(f.proof.rows for doc in documents.values() for f in doc.findings)
 
 
@@ -177,3 +178,9 @@ def test_without_the_extra_it_is_named(db, tmp_path, monkeypatch):
     told = call(db, "baseline", "-o", str(tmp_path / "run.md"), exit_code=1)
     assert "tracekit-llm[report]" in told
     assert len(told.splitlines()) == 1
+
+
+def test_in_print_words_stay_with_the_chart_or_table_after_them(documents):
+    (rule,) = re.findall(r"([^{}]*)\{ break-after: avoid; \}", report.html(documents["eagle3"]))
+    assert "section > p:not(:last-child)" in rule
+    assert "article > p:not(:last-child)" in rule

@@ -63,13 +63,18 @@ def _habit(row: SimpleNamespace) -> str:
     return f"{_span(row)} ({row.n_habit_steps} of {row.n_steps})"
 
 
+def stands_out(rows: list[SimpleNamespace]) -> bool:
+    """Whether the first of all rows of `comm_ranks` is the straggler of the run."""
+    return bool(rows) and (rows[0].cost_share or 0) * len(rows) >= STANDS_OUT
+
+
 def _straggler(rows: list[SimpleNamespace], run: SimpleNamespace) -> list[str]:
     first = rows[0]
     if first.cost_share is None:
         return ["No rank waits for another."]
     name, times = page.rank(first.dp, first.rank, run), page.counted(first.n_calls, "call")
     share = units.percent(first.cost_share, 0)
-    if first.cost_share * len(rows) < STANDS_OUT:
+    if not stands_out(rows):
         return [f"No rank stands out: {share} % of the waiting is for rank {name}, at most."]
     return [
         f"{share} % of the waiting is for rank {name}, last in "

@@ -39,7 +39,7 @@ def out() -> Decorator:
 
 def output_format() -> Decorator:
     """`--format table|csv|json`."""
-    text = "Table to read, csv or json to go on with; times are then integer nanoseconds."
+    text = "Table to read, csv or json to go on with; times are then nanoseconds."
     kind = click.Choice(FORMATS)
     return click.option(
         "--format", "form", type=kind, default="table", show_default=True, help=text

@@ -58,7 +58,7 @@ def command(run: str | None, dp: int | None, rank: int | None, db: str | None, f
 
     Phases are means over decode steps; acceptance is from the server's counters around the
     window, else from the lines of its log, else from the steps traced. csv and json give the
-    acceptance by position; what phases cost is in the report spec_phases.
+    acceptance by position; phases and their cost are Database.report("spec_phases") in Python.
     """
     from tracekit.database import reading
 

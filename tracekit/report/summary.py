@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 from tracekit import units
 from tracekit.cli import page
+from tracekit.cli.comms_ranks import stands_out
 from tracekit.cli.headline import profiling, speed, traced
 from tracekit.cli.waiting import MOST
 from tracekit.report import tables
@@ -140,7 +141,7 @@ def _all_reduce(measured: Measured, row: SimpleNamespace, run: SimpleNamespace) 
 
 def _straggler(measured: Measured, row: SimpleNamespace, run: SimpleNamespace) -> list[Finding]:
     ranks = measured.ask("comm_ranks", run=run.run, kind=row.kind)
-    if not ranks or not ranks[0].cost_share:
+    if not stands_out(ranks):
         return []
     first = ranks[0]
     name = page.rank(first.dp, first.rank, run)
@@ -173,8 +174,9 @@ def _gemm(measured: Measured, row: SimpleNamespace, run: SimpleNamespace) -> lis
     first = max(work, key=lambda part: part.busy_ns)
     name = " ".join(filter(None, (first.category, first.impl)))
     title = (
-        f"The longest matrix multiplication is {name} in {first.phase}: "
-        f"{units.ms(first.busy_ns)} ms, {page.per_cent(first.share_of_step)} of a step."
+        f"Most time in matrix multiplications goes to {name} in {first.phase}: "
+        f"{units.ms(first.busy_ns)} ms in all its calls, "
+        f"{page.per_cent(first.share_of_step)} of a step."
     )
     proof = table("GEMM and MoE GEMM by implementation", work[:PROOF], tables.BREAKDOWN)
     return [Finding(title, "", proof, "gemm")]
