@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from tracekit.app import columns, data
-from tracekit.cli.table import visible
+from tracekit.cli.table import shorten, visible
 from tracekit.errors import TracekitError
 from tracekit.queries.header import Value
 from tracekit.report.document import Figure
@@ -41,10 +41,22 @@ LONG, SCROLLED = 600, 160
 
 _SIGNS = re.compile(r"([!-/:-@\[-`{-~])")
 
+_LINKS = re.compile(r"(?=://)|(?<=www)(?=\.)|(?=@)", re.IGNORECASE)
+"""Where an address is told by: Streamlit links them even where each sign is escaped."""
+
+JOINER = "\u2060"
+"""Has no width, and allows no break of a line."""
+
+
+_LETTERS = 120
+_WORD = re.compile(rf"\S{{{_LETTERS + 1},}}")
+"""A word that is shown without its middle: a name of 2,000 letters would fill the screen."""
+
 
 def escaped(text: str) -> str:
-    """Text for a widget that reads Markdown: names from traces stay what they are."""
-    return _SIGNS.sub(r"\\\1", visible(text))
+    """Text for a widget that reads Markdown: names from traces stay what they are, on a line."""
+    short = _WORD.sub(lambda word: shorten(word[0], _LETTERS), visible(text))
+    return _SIGNS.sub(r"\\\1", _LINKS.sub(JOINER, short))
 
 
 @contextmanager

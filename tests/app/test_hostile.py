@@ -7,6 +7,8 @@ from dashboard import VIEWS
 from database import add, write_database
 from samples import baseline, drafting
 
+from tracekit.app import parts
+
 NAME = "<img src=x onerror=alert(1)>![a](http://example.com/a.png) $x$ :red[b] **c** `d`"
 RAW = re.compile(r"(?<!\\)(<img|!\[|\*\*c|:red|`d)")
 """The name's signs without a backslash before them."""
@@ -56,3 +58,20 @@ def test_a_name_that_is_nowhere_is_text(view):
     page = view(run="baseline" + NAME)
     assert "<img" in page.warning[0].value
     assert not RAW.search(page.warning[0].value)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a http://evil.example/x.png", "HTTPS://evil.example", "WWW.evil.example", "me@evil.example"],
+)
+def test_an_address_in_a_name_is_no_link(name):
+    said = parts.escaped(f"{name} against aten::mul").replace("\\", "")
+    assert said.replace(parts.JOINER, "") == f"{name} against aten::mul"
+    assert not re.search(r"https?://|www\.|\w@", said, re.IGNORECASE)
+
+
+def test_a_name_of_many_letters_does_not_fill_the_screen():
+    said = parts.escaped(f"run {'e' * 2000}x is faster")
+    assert said.startswith("run eeee")
+    assert said.endswith("ex is faster")
+    assert len(said) < 150
