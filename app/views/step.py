@@ -14,9 +14,14 @@ from tracekit.queries.header import Value
 from tracekit.report.document import Figure
 
 KERNELS = ("phase", "category", "impl", "name", "busy_ns", "share_of_step", "calls", "ns_per_call")
+ONE_ENGINE = (
+    "The bars are the mean over {n} engines; what follows is of engine {engine}. "
+    "Choose another in the sidebar."
+)
 
 chosen = choice.current()
 is_dark = theme.is_dark()
+engines = data.rows("engine_list", run=chosen.run)
 
 
 def over_time(picked: int) -> None:
@@ -36,41 +41,53 @@ def spread() -> None:
     parts.chart(steps.spread(frame, is_dark), frame, "step_histogram", params)
 
 
-def one_step(picked: int) -> None:
-    """Key figures of the picked step, its timeline and its kernels."""
-    found = data.rows("step_list", **chosen.params("step_list", kind=None, step=picked))
+def one_step(picked: int, engine: int | None) -> None:
+    """Key figures of the picked step of an engine, its timeline and its kernels."""
+    found = data.rows("step_list", **chosen.params("step_list", kind=None, step=picked, dp=engine))
     if not found:
         parts.empty(f"Step {picked} is not on this rank: choose another step or rank.")
         return
     row = found[0]
+    of_engine = f" of engine {engine}" if len(engines) > 1 else ""
     parts.headline(
         [
-            Figure(f"step {row.step}", units.ms(row.dur_ns), "ms", _load(row)),
+            Figure(f"step {row.step}{of_engine}", units.ms(row.dur_ns), "ms", _load(row)),
             Figure("busy", units.percent(row.busy_share), "%", "of the step"),
             Figure("idle", units.ms(row.idle_ns), "ms", _starved(row)),
         ]
     )
-    on_the_device(picked)
+    if len(engines) > 1 and chosen.dp is None:
+        st.caption(ONE_ENGINE.format(engine=engine, n=len(engines)))
+    on_the_device(picked, engine)
     st.subheader("Kernels of the step")
-    params = chosen.params("breakdown", step=picked, by="kernel", kind=row.kind)
+    params = chosen.params("breakdown", step=picked, by="kernel", kind=row.kind, dp=engine)
     frame = data.report("breakdown", **params)
     parts.table(frame[frame["row_kind"] == "work"], "breakdown", params, shown=KERNELS)
 
 
-def of_step(picked: int, kind: str | None) -> list[tuple[str, dict[str, Value]]]:
+def of_step(
+    picked: int, engine: int | None, kind: str | None
+) -> list[tuple[str, dict[str, Value]]]:
     """What `one_step` asks, of a step of that kind."""
+    step: dict[str, Value] = {"step": picked, "dp": engine}
     return [
-        ("step_list", chosen.params("step_list", kind=None, step=picked)),
-        ("timeline", chosen.params("timeline", step=picked)),
-        ("breakdown", chosen.params("breakdown", step=picked, by="kernel", kind=kind)),
+        ("step_list", chosen.params("step_list", kind=None, **step)),
+        ("timeline", chosen.params("timeline", **step)),
+        ("breakdown", chosen.params("breakdown", by="kernel", kind=kind, **step)),
     ]
 
 
-def on_the_device(picked: int) -> None:
-    """The timeline, of the whole step or a window of it."""
+def with_step(picked: int) -> int | None:
+    """The engine whose step is shown: the first that has it, unless one is chosen."""
+    there = [engine.dp for engine in engines if picked in engine.steps]
+    return chosen.dp if chosen.dp is not None or not there else there[0]
+
+
+def on_the_device(picked: int, engine: int | None) -> None:
+    """The timeline of an engine, of the whole step or a window of it."""
     st.subheader("On the device")
-    key = f"window-{chosen.run}-{chosen.dp}-{picked}"
-    params = chosen.params("timeline", step=picked)
+    key = f"window-{chosen.run}-{engine}-{picked}"
+    params = chosen.params("timeline", step=picked, dp=engine)
     frame = data.report("timeline", **params)
     if frame.empty:
         parts.empty("No activity of this step is in the database.")
@@ -103,14 +120,15 @@ kind = head[0].kind if head else chosen.kind
 there = picking.ordered(data.rows("step_list", **chosen.params("step_list", kind=kind, step=None)))
 if there:
     number = picking.typical(there) if chosen.step is None else chosen.step
-    data.ahead(of_step(number, kind))
+    engine = with_step(number)
+    data.ahead(of_step(number, engine, kind))
     left, right = st.columns([2, 1])
     with left:
         over_time(number)
     with right:
         spread()
     picking.step(there, number)
-    one_step(number)
+    one_step(number, engine)
 else:
     parts.empty(
         f"{chosen.run}: no such steps with work on the device.",

@@ -3,6 +3,8 @@
 import pandas as pd
 import pytest
 from altair import Scale
+from database import write_database
+from samples import baseline
 
 import tracekit
 from tracekit import units
@@ -61,6 +63,28 @@ def test_a_step_without_activities_says_so_in_place_of_its_timeline(view):
     assert [message.value.replace("\\", "") for message in page.info] == [
         "No activity of this step is in the database."
     ]
+
+
+def two_engines(con, run):
+    """The run baseline, its second rank another engine."""
+    baseline(con, run)
+    for table in ("file", "step", "step_category", "step_phase", "activity"):
+        con.execute(f"UPDATE {table} SET dp = 1 WHERE rank = 1")
+
+
+def test_of_several_engines_the_step_shown_is_of_one_and_says_of_which(view, tmp_path):
+    database = write_database(tmp_path / "engines.duckdb", two_engines)
+    page = view("step", database)
+    (name,) = [metric.label for metric in page.metric if metric.label.startswith("step")]
+    assert name.endswith("of engine 0")
+    assert "mean over 2 engines; what follows is of engine 0" in said(page.caption)
+    page = view("step", database, dp=1)
+    assert page.metric[0].label.endswith("of engine 1")
+    assert "mean over 2 engines" not in said(page.caption)
+
+
+def said(elements):
+    return " ".join(element.value.replace("\\", "") for element in elements)
 
 
 def test_bars_have_the_colour_of_their_category_and_close_to_the_step(db):
