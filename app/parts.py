@@ -90,10 +90,10 @@ def headline(figures: Sequence[Figure]) -> None:
             column.caption(escaped(figure.note))
 
 
-def chart(picture: Picture, frame: pd.DataFrame, report: str, params: Mapping[str, Value]) -> None:
+def chart(picture: Picture, report: str, params: Mapping[str, Value]) -> None:
     """A chart of the report's rows, with the way they are computed and the rows themselves."""
     st.altair_chart(picture)
-    computed(frame, report, params)
+    computed(report, params)
 
 
 def table(
@@ -104,7 +104,7 @@ def table(
     pick: Callable[[int], None] | None = None,
     height: int | Literal["auto"] = "auto",
 ) -> None:
-    """Rows of a report in units that people read; `shown` are its columns, by default all.
+    """Rows of a report, or some of them, in units that people read; `shown` are its columns.
 
     `pick` is called with the place of a row that is clicked; a table higher than `height`, in
     pixels, scrolls.
@@ -126,11 +126,11 @@ def table(
             selection_mode="single-row",
             on_select=partial(_picked, key, pick),
         )
-    computed(frame, report, params)
+    computed(report, params)
 
 
-def computed(frame: pd.DataFrame, report: str, params: Mapping[str, Value]) -> None:
-    """The query's own header, and the rows as a file."""
+def computed(report: str, params: Mapping[str, Value]) -> None:
+    """The query's own header, the rows in Python, and all of these rows as a file."""
     place = _place(report, params)
     with st.container(horizontal=True):
         with st.popover("How is this computed", key=f"computed-{place}"):
@@ -141,7 +141,7 @@ def computed(frame: pd.DataFrame, report: str, params: Mapping[str, Value]) -> N
             st.code(call, language="python", wrap_lines=True, height=height)
         st.download_button(
             "CSV",
-            partial(frame.to_csv, index=False),  # made once it is clicked
+            lambda: data.report(report, **params).to_csv(index=False),  # once it is clicked
             file_name=f"{report}.csv",
             mime="text/csv",
             icon=":material/download:",

@@ -47,7 +47,7 @@ def transfer_and_waiting() -> None:
         shown = shown if asked is None else shown[shown[name] == asked]
     if not shown.empty:
         st.subheader("Transfer and waiting")
-        parts.chart(collectives.split(shown, is_dark), frame, "comm_waiting", params)
+        parts.chart(collectives.split(shown, is_dark), "comm_waiting", params)
 
 
 def ranks() -> None:
@@ -82,7 +82,7 @@ def rank_steps() -> None:
     params = chosen.params("comm_rank_steps")
     frame = data.report("comm_rank_steps", **params)
     picture = collectives.rank_steps(frame, measure or "waiting", is_dark)
-    parts.chart(picture, frame, "comm_rank_steps", params)
+    parts.chart(picture, "comm_rank_steps", params)
 
 
 def sizes(frame: pd.DataFrame, params: dict[str, Value], curves: list[str]) -> None:

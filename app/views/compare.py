@@ -68,7 +68,7 @@ def steps(rows: list[SimpleNamespace], sides: dict[str, Value], names: tuple[str
     if len(rows) > 1:
         parts.table(data.report("compare_headline", **params), "compare_headline", params, BATCHES)
     else:
-        parts.computed(data.report("compare_headline", **params), "compare_headline", params)
+        parts.computed("compare_headline", params)
     bars({**sides, "batch": row.batch}, row, names)
     kernels({**sides, "batch": row.batch})
 
@@ -130,7 +130,7 @@ def bars(sides: dict[str, Value], row: SimpleNamespace, names: tuple[str, str]) 
     params = chosen.params("compare_waterfall", **sides, fold=FOLD)
     rows = data.rows("compare_waterfall", **params)
     picture = waterfall.bars(rows, row, names, theme.is_dark())
-    parts.chart(picture, data.report("compare_waterfall", **params), "compare_waterfall", params)
+    parts.chart(picture, "compare_waterfall", params)
     st.caption(READING)
 
 

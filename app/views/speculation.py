@@ -106,7 +106,7 @@ def acceptance() -> None:
     if frame.empty:
         parts.empty("Nothing tells the acceptance by position.")
     else:
-        parts.chart(speculation.accepted(frame, is_dark), frame, "spec", {"run": chosen.run})
+        parts.chart(speculation.accepted(frame, is_dark), "spec", {"run": chosen.run})
 
 
 def tokens(totals: list[SimpleNamespace]) -> None:
@@ -116,8 +116,7 @@ def tokens(totals: list[SimpleNamespace]) -> None:
             st.write(parts.escaped(words))
         if total.n_cut:
             st.caption("Cut: accepted, but past the end of a text or its max_tokens.")
-        frame = data.report("spec_totals", run=chosen.run)
-        parts.computed(frame, "spec_totals", {"run": chosen.run})
+        parts.computed("spec_totals", {"run": chosen.run})
         return
     (row,) = data.rows("spec_untold", run=chosen.run)
     parts.empty(
@@ -234,7 +233,7 @@ def stands_on(
         pd.DataFrame(rows).rename(columns={"name": "input", "kind": "known", "source": "from"}),
         hide_index=True,
     )
-    parts.computed(_frame(inputs), "whatif_inputs", params)
+    parts.computed("whatif_inputs", params)
     if calibrate is None:
         st.caption(
             "A second run of the same model and machine makes it surer: choose one with drafts "

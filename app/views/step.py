@@ -31,14 +31,14 @@ def over_time(picked: int) -> None:
     frame = data.report("step_profile", **params)
     picture = steps.profile(frame, by, picked, is_dark)
     st.altair_chart(picture, key=picking.PROFILE, on_select=picking.clicked)
-    parts.computed(frame, "step_profile", params)
+    parts.computed("step_profile", params)
 
 
 def spread() -> None:
     """How the times of steps are spread."""
     params = chosen.params("step_histogram")
     frame = data.report("step_histogram", **params)
-    parts.chart(steps.spread(frame, is_dark), frame, "step_histogram", params)
+    parts.chart(steps.spread(frame, is_dark), "step_histogram", params)
 
 
 def one_step(picked: int, engine: int | None) -> None:
@@ -101,7 +101,7 @@ def on_the_device(picked: int, engine: int | None) -> None:
     picture = timeline.lanes(frame, picked, span, is_dark, chosen.phase, chosen.category)
     st.altair_chart(picture, key=chart, on_select=partial(picking.dragged, chart, picked))
     st.caption(timeline.told(frame))
-    parts.computed(frame, "timeline", params)
+    parts.computed("timeline", params)
 
 
 def _load(row: SimpleNamespace) -> str:
