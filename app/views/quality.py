@@ -9,6 +9,8 @@ from tracekit.app import choice, data, parts
 from tracekit.cli import page
 from tracekit.cli.headline import profiling
 
+ON_CPU = "A CPU has no launches: its work is in the step that it runs in."
+
 WIDE = 10_000
 """Columns of a page whose sentences are to stay whole."""
 
@@ -31,22 +33,23 @@ DOUBTS = (
 
 def show_trust(run: str) -> None:
     """What the numbers stand on, in sentences."""
+    (facts,) = data.rows("run_list", run=run)
     for row in data.rows("breakdown_headline", run=run):
         sources = page.sources(row.phase_sources) or "no phase is told"
         st.markdown(
             parts.escaped(
                 f"{page.per_cent(row.unknown_share)} of the busy time of a {row.kind} step is in "
-                f"kernels of no known class; {sources}. {launches(row)}"
+                f"kernels of no known class; {sources}. {launches(row, facts.backend == 'cpu')}"
             )
         )
     for sentence in profiling(data.rows("profiling_cost", run=run), WIDE):
         st.markdown(parts.escaped(sentence))
 
 
-def launches(row: SimpleNamespace) -> str:
-    """How many activities have no launch to tell their step by."""
+def launches(row: SimpleNamespace, is_on_cpu: bool) -> str:
+    """How many activities have no launch to tell their step by; a CPU has none."""
     if not row.n_unlinked:
-        return "Every activity has its launch in the trace."
+        return ON_CPU if is_on_cpu else "Every activity has its launch in the trace."
     return (
         f"{row.n_unlinked:,} activities ({units.duration(row.unlinked_ns)}) have no launch in the "
         f"trace, {row.n_unplaced:,} of them are in no step."

@@ -20,3 +20,11 @@ def test_what_was_lost_is_named(view):
 def test_what_is_in_order_is_said(view):
     page = view("quality", run="drafting")
     assert "none is doubted" in page.success[0].value
+
+
+def test_only_a_device_is_said_to_have_launches(view):
+    said = "".join(text.value for text in view("quality", run="vllm_cpu_tp2_draft").markdown)
+    assert "A CPU has no launches" in said
+    assert "its launch in the trace" not in said
+    said = "".join(text.value for text in view("quality", run="drafting").markdown)
+    assert "its launch in the trace" in said
