@@ -4,14 +4,17 @@ The address decides: a link that is opened, or the browser's way back, brings a 
 Where a page is reached without one, what was chosen last in this session stays.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
+from typing import TypeVar
 
 import streamlit as st
 
 from tracekit.app import data, parts
 from tracekit.queries.header import Value
+
+T = TypeVar("T")
 
 REMEMBERED = "remembered"
 CURRENT = "current"
@@ -61,16 +64,37 @@ def keep(name: str, value: str | int | None) -> None:
         _remembered()[name] = st.query_params[name] = str(value)
 
 
+def known(name: str, label: str, read: Callable[[str], T | None]) -> T | None:
+    """What is asked for, as `read` takes it; what that gives None for is left out, and told."""
+    said = asked(name)
+    value = None if said is None else read(said)
+    if said is not None and value is None:
+        keep(name, None)
+        left_out(label, said)
+    return value
+
+
+def left_out(label: str, said: str) -> None:
+    """Say that what the address asks for is not taken."""
+    st.warning(parts.escaped(f"{label} {said}: there is none here, so it is left out."))
+
+
 def sidebar(runs: Sequence[SimpleNamespace]) -> None:
     """Draw the widgets of the choice; `runs` are the rows of `run_list`, at least one."""
     with st.sidebar:
         names = [row.run for row in runs]
         run = _select("run", "Run", names) or names[0]
         others = [name for name in names if name != run]
-        other = _select("other", "Compare with", others, "no other run") if others else None
+        if others:
+            other = _select("other", "Compare with", others, "no other run")
+        else:
+            other = _known("other", "Compare with", [])
         engines = data.rows("engine_list", run=run)
         dps = [engine.dp for engine in engines]
-        dp = _number(_select("dp", "Engine", dps, "all engines")) if len(dps) > 1 else None
+        if len(dps) > 1:
+            dp = _number(_select("dp", "Engine", dps, "all engines"))
+        else:
+            dp = _number(_known("dp", "Engine", map(str, dps)))
         there = [engine for engine in engines if dp in (None, engine.dp)]
         found = data.rows("choice_list", run=run)
         st.session_state[CURRENT] = Choice(
@@ -108,12 +132,8 @@ def _select(name: str, label: str, there: Iterable[str | int], nothing: str = ""
 
 def _known(name: str, label: str, there: Iterable[str]) -> str | None:
     """What is asked for; None, with a message, where the run has no such thing."""
-    said = asked(name)
-    if said is None or said in set(there):
-        return said
-    keep(name, None)
-    st.warning(parts.escaped(f"{label} {said}: there is none here, so it is left out."))
-    return None
+    options = set(there)
+    return known(name, label, lambda said: said if said in options else None)
 
 
 def _number(text: str | None) -> int | None:

@@ -37,23 +37,30 @@ def step(there: Sequence[int], picked: int) -> None:
             min_value=min(picked, *there),
             max_value=max(picked, *there),
             key=STEP,
-            on_change=lambda: choice.keep("step", st.session_state[STEP]),
+            on_change=lambda: _pick(st.session_state[STEP]),
             width=160,
         )
         for label, number in (("Typical", typical(there)), ("Slowest", there[-1])):
-            st.button(label, on_click=choice.keep, args=("step", number))
+            st.button(label, on_click=_pick, args=(number,))
 
 
 def clicked() -> None:
     """Take the step of the bar that was clicked."""
     for point in st.session_state[PROFILE].selection[steps.PICKED]:
-        choice.keep("step", int(point["first_step"]))
+        _pick(int(point["first_step"]))
+
+
+def _pick(step: int) -> None:
+    """Keep the step in the address, without the window of another."""
+    choice.keep("step", step)
+    choice.keep(WINDOW, None)
 
 
 def window(key: str, step: int, whole_ns: int) -> tuple[tuple[float, float], bool]:
     """Span of the step to look at, in ms, and whether that is a part of it; drawn as a slider."""
     whole = (0.0, whole_ns / MS)
-    st.session_state[key] = _asked(step, whole[1]) or whole
+    span = choice.known(WINDOW, "Window", lambda said: _span(said, step, whole[1])) or whole
+    st.session_state[key] = span
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.slider(
             "Window, ms",
@@ -63,7 +70,7 @@ def window(key: str, step: int, whole_ns: int) -> tuple[tuple[float, float], boo
             format="%.3f",
             on_change=lambda: _narrow(step, st.session_state[key]),
         )
-        span: tuple[float, float] = st.session_state[key]
+        span = st.session_state[key]
         st.button("Whole step", on_click=choice.keep, args=(WINDOW, None), disabled=span == whole)
     return span, span != whole
 
@@ -76,14 +83,15 @@ def dragged(chart: str, step: int) -> None:
 
 
 def _narrow(step: int, span: tuple[float, float]) -> None:
-    """Keep the window in the address: step, start and end in ms."""
+    """Keep the window in the address: step, start and end in ms; and the step, for it to hold."""
+    choice.keep("step", step)
     choice.keep(WINDOW, ":".join(str(number) for number in (step, *(round(ms, 6) for ms in span))))
 
 
-def _asked(step: int, whole_ms: float) -> tuple[float, float] | None:
+def _span(said: str, step: int, whole_ms: float) -> tuple[float, float] | None:
     """The window that is asked for; None where there is none in this step."""
     try:
-        number, start, end = map(float, (choice.asked(WINDOW) or "").split(":"))
+        number, start, end = map(float, said.split(":"))
     except ValueError:
         return None
     end = min(end, whole_ms)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
+from typing import TypeVar
 
 import streamlit as st
 
@@ -35,6 +36,14 @@ DRAFT_MS = (
 """Places of the sliders; what the address asks for is one more."""
 
 Number = float | int | None
+T = TypeVar("T", int, float)
+
+LABELS = {
+    "k": "Drafted tokens K",
+    "acceptance": "Accepted at each position",
+    "draft_ms": "Drafting of a step",
+    "requests": "Requests of a step",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,26 +64,24 @@ class Supposed:
 
 
 def asked() -> Supposed:
-    """What the address says; what cannot be is left out."""
+    """What the address says; what cannot be is left out, with a message."""
     return Supposed(
-        k=_whole("k", KS[-1]),
-        acceptance=_number("acceptance", 0, 1),
-        draft_ms=_number("draft_ms", 0, 1e6),
-        requests=_whole("requests", 65_536),
+        k=_asked("k", int, 1, KS[-1]),
+        acceptance=_asked("acceptance", float, 0, 1),
+        draft_ms=_asked("draft_ms", float, 0, 1e6),
+        requests=_asked("requests", int, 1, 65_536),
     )
 
 
-def _whole(name: str, most: int) -> int | None:
-    number = _number(name, 1, most)
-    return None if number is None else int(number)
+def _asked(name: str, read: Callable[[str], T], low: float, high: float) -> T | None:
+    def number(said: str) -> T | None:
+        try:
+            found = read(said)
+        except ValueError:
+            return None
+        return found if low <= found <= high else None
 
-
-def _number(name: str, low: float, high: float) -> float | None:
-    try:
-        number = float(choice.asked(name) or "")
-    except ValueError:
-        return None
-    return number if low <= number <= high else None
+    return choice.known(name, LABELS[name], number)
 
 
 def sliders(supposed: Supposed, rows: Sequence[SimpleNamespace], usual: str) -> tuple[int, int]:
@@ -85,23 +92,25 @@ def sliders(supposed: Supposed, rows: Sequence[SimpleNamespace], usual: str) -> 
     loads = sorted({row.concurrency for row in rows})
     own = next(row.concurrency for row in rows if row.is_own)
     asked = supposed.requests
-    requests: int = own if asked is None or asked not in loads else asked
+    if asked is not None and asked not in loads:
+        choice.left_out(LABELS["requests"], str(asked))
+        choice.keep("requests", None)
+        asked = None
+    requests: int = asked or own
     best: int = next(row.k for row in rows if row.is_best and row.concurrency == requests)
     k = supposed.k or best or KS[0]
     first, second, third, fourth, last = st.columns([3, 4, 4, 3, 2], vertical_alignment="bottom")
     with first:
-        _slider("k", "Drafted tokens K", KS, k, str)
+        _slider("k", KS, k, str)
     with second:
         places = _places(RATES, supposed.acceptance)
-        _slider(
-            "acceptance", "Accepted at each position", places, supposed.acceptance, _rate(usual)
-        )
+        _slider("acceptance", places, supposed.acceptance, _rate(usual))
     with third:
         places = _places(DRAFT_MS, supposed.draft_ms)
-        _slider("draft_ms", "Drafting of a step", places, supposed.draft_ms, _ms(usual))
+        _slider("draft_ms", places, supposed.draft_ms, _ms(usual))
     with fourth:
         if len(loads) > 1:
-            _slider("requests", "Requests of a step", loads, requests, str)
+            _slider("requests", loads, requests, str)
     last.button("Reset", key="suppose_nothing", on_click=_forget)
     return requests, k
 
@@ -113,7 +122,6 @@ def _places(usual: Sequence[float], value: float | None) -> list[Number]:
 
 def _slider(
     name: str,
-    label: str,
     places: Sequence[Number],
     value: Number,
     written: Callable[[Number], str],
@@ -121,7 +129,7 @@ def _slider(
     key = f"suppose_{name}"
     st.session_state[key] = value
     st.select_slider(
-        label,
+        LABELS[name],
         places,
         key=key,
         format_func=written,

@@ -27,7 +27,7 @@ DOUBTS = {
 }
 """Reports with rows only where something is doubtful, and the columns of each that are shown."""
 
-CURVE = "curve"
+CURVE, MEASURED = "curve", "Measured curve"
 READING = (
     "A point is the transfer of a call; the line above it ends at the whole call, with its waiting;"
     " a short bar is the bound of NCCL's model, a broken line what was measured."
@@ -92,7 +92,7 @@ def sizes(frame: pd.DataFrame, params: dict[str, Value], curves: list[str]) -> N
         options = ["", *curves]
         place = options.index(str(params["calibration"] or ""))
         st.selectbox(
-            "Measured curve",
+            MEASURED,
             options,
             place,
             format_func=lambda run: parts.visible(run) or "none",
@@ -166,8 +166,9 @@ def below() -> list[tuple[str, dict[str, Value]]]:
 st.title("Collectives")
 data.ahead(below())
 there = [row.run for row in data.rows("calibration_list")]
-asked = choice.asked("calibration") or chosen.run
-chosen_calls = chosen.params("comms", calibration=asked if asked in there else None)
+own = chosen.run if chosen.run in there else None
+asked = choice.known("calibration", MEASURED, lambda said: said if said in there else None)
+chosen_calls = chosen.params("comms", calibration=asked or own)
 calls = data.report("comms", **chosen_calls)
 if calls.empty:
     nothing()

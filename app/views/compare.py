@@ -24,6 +24,7 @@ BATCHES = (
     "verdict",
 )
 CONTEXT = ("fact", "base", "other", "verdict")
+REQUESTS = "Requests of a step"
 HEIGHT = 420
 """Pixels of the table of kernels."""
 
@@ -77,12 +78,12 @@ def _load(rows: list[SimpleNamespace]) -> SimpleNamespace:
     """The row of the batch size that is asked for, else of the main one."""
     found = {str(row.batch): row for row in rows}
     main = next(str(row.batch) for row in rows if row.is_main)
-    asked = choice.asked("batch")
+    asked = choice.known("batch", REQUESTS, lambda said: said if said in found else None)
     if len(rows) == 1:
         return found[main]
-    st.session_state["compare_batch"] = asked if asked in found else main
+    st.session_state["compare_batch"] = asked or main
     picked = st.radio(
-        "Requests of a step",
+        REQUESTS,
         list(found),
         key="compare_batch",
         horizontal=True,

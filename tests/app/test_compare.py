@@ -105,3 +105,17 @@ def test_a_repeat_that_is_chosen_is_on_one_side_and_in_the_address(view, repeate
     assert not page.exception
     assert page.query_params["base_repeats"] in ("a2", ["a2"])
     assert page.multiselect(key="other_repeats").options == ["b2"]
+
+
+def test_a_run_with_a_comma_in_its_name_can_be_a_repeat(view, tmp_path):
+    fills = [partial(add_run, times=[time, time + 2] * 10) for time in (20, 21, 15)]
+    for fill, name in zip(fills, ("a1", "a, 50 %", "b1"), strict=True):
+        fill.__name__ = name
+    database = write_database(tmp_path / "runs.duckdb", *fills)
+    page = view("compare", database=database, run="a1", other="b1")
+    page.multiselect(key="base_repeats").select("a, 50 %").run()
+    assert not page.exception
+    written = "a%2C 50 %25"
+    assert page.query_params["base_repeats"] in (written, [written])
+    again = view("compare", database=database, run="a1", other="b1", base_repeats=written)
+    assert again.multiselect(key="base_repeats").value == ["a, 50 %"]

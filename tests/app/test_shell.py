@@ -3,6 +3,7 @@
 import shutil
 
 import duckdb
+import pytest
 from database import join, write_database
 from samples import baseline, stalled
 
@@ -95,3 +96,30 @@ def test_a_database_that_somebody_writes_is_told(view, tmp_path):
         page.run()
         assert not page.exception
     assert not page.run().error
+
+
+DRAFT, BASELINE = "vllm_cpu_tp2_draft", "vllm_cpu_tp2_baseline"
+
+ELSEWHERE = [
+    ("step", "window", "garbage", "Window"),
+    ("step", "window", "4:-1:3", "Window"),
+    ("step", "window", "5:1:3", "Window"),
+    ("step", "dp", "9", "Engine"),
+    ("collectives", "calibration", "zzz", "Measured curve"),
+    ("compare", "batch", "77", "Requests of a step"),
+    ("compare", "base_repeats", "nope", "Repeats of the base"),
+    ("speculation", "k", "abc", "Drafted tokens K"),
+    ("speculation", "acceptance", "-1", "Accepted at each position"),
+    ("speculation", "requests", "77", "Requests of a step"),
+]
+
+
+@pytest.mark.parametrize(("name", "choice", "said", "label"), ELSEWHERE)
+def test_what_an_address_asks_of_a_view_in_vain_is_left_out_with_a_message(
+    view, name, choice, said, label
+):
+    page = view(name, run=DRAFT, other=BASELINE, step=4, **{choice: said})
+    assert [message.value.replace("\\", "") for message in page.warning][0] == (
+        f"{label} {said}: there is none here, so it is left out."
+    )
+    assert choice not in page.query_params
