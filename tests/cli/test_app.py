@@ -74,6 +74,25 @@ def test_a_taken_port_is_told_before_anything_starts():
     )
 
 
+@pytest.mark.parametrize("host", ["999.1.1.1", "192.0.2.1"])
+def test_a_host_to_listen_on_that_is_not_here_is_told(host, port):
+    result = CliRunner().invoke(main, ["app", "--host", host, "--port", port])
+    assert result.exit_code == 1
+    assert result.stderr.endswith("choose another with --host\n")
+
+
+@pytest.mark.parametrize("name", ["missing", "text", "folder"])
+def test_a_database_that_is_none_is_told_and_may_come(port, tmp_path, monkeypatch, name):
+    monkeypatch.setattr(os, "execve", lambda *words: None)
+    (tmp_path / "text").write_text("no database")
+    (tmp_path / "folder").mkdir()
+    words = ["app", "--port", port, "--db", str(tmp_path / name)]
+    result = CliRunner().invoke(main, words)
+    first, second = result.stderr.splitlines()
+    assert first.startswith(f"{tmp_path / name}: ")
+    assert "dashboard at" in second
+
+
 def test_without_streamlit_it_says_what_to_install(monkeypatch):
     monkeypatch.setattr(app, "find_spec", lambda name: None)
     result = CliRunner().invoke(main, ["app"])

@@ -1,15 +1,17 @@
 """tracekit app: the dashboard in a browser."""
 
+import errno
 import json
 import os
 import socket
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import click
 
 from tracekit.cli import options, output
-from tracekit.errors import AppError
+from tracekit.errors import AppError, StoreError
 
 SETTINGS = {
     "browser.gatherUsageStats": False,
@@ -31,6 +33,10 @@ LOOK = {
     "theme.dark.primaryColor": "#4d8fff",
 }
 """Sizes that leave room for charts on 1280 x 800, and a colour for what can be pressed."""
+
+
+OF_PORT = (errno.EADDRINUSE, errno.EACCES)
+"""Errors where another port of the same host may do."""
 
 
 @click.command("app")
@@ -60,6 +66,7 @@ def command(host: str, port: int, no_browser: bool, db: str | None) -> None:
         "server.port": port,
         "server.headless": no_browser,
     }
+    _warn(default_database(db))
     output.note(f"{default_database(db)}: dashboard at http://{host}:{port}, until Ctrl-C")
     environment = {**os.environ, DATABASE_VARIABLE: str(default_database(db).absolute())}
     server = [sys.executable, "-P", "-m", "tracekit.app.server", json.dumps(settings)]
@@ -81,6 +88,18 @@ def _check_free(host: str, port: int) -> None:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(place)
     except OSError as error:
+        option = "--port" if error.errno in OF_PORT else "--host"
         raise AppError(
-            f"{host}:{port}: cannot listen there ({error.strerror}); choose another with --port"
+            f"{host or repr(host)}:{port}: cannot listen there ({error.strerror}); "
+            f"choose another with {option}"
         ) from error
+
+
+def _warn(db: Path) -> None:
+    """Say what is wrong with the database; it may come, so the dashboard runs."""
+    from tracekit import store
+
+    try:
+        store.open_readonly(db).close()
+    except StoreError as error:
+        output.note(str(error))
