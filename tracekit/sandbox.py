@@ -41,7 +41,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """The first rows of a result; `is_cut` where there are more, or longer texts.
+    """The first rows of a result; `is_cut` where there are more, `is_shortened` where a text is.
 
     A value is a number, a text, a bool or None; what is none of these is its text.
     """
@@ -50,6 +50,7 @@ class Excerpt:
     types: list[str]
     rows: list[list[object]]
     is_cut: bool
+    is_shortened: bool
 
 
 def run(db: Path, query: str, limits: Limits | None = None) -> Excerpt:
@@ -116,15 +117,15 @@ def _excerpt(db: str, query: str, limits: Limits) -> Excerpt:
 def _read(con: duckdb.DuckDBPyConnection, limits: Limits) -> Excerpt:
     columns = [(column[0], str(column[1])) for column in con.description or []]
     rows: list[list[object]] = []
-    left, is_cut = limits.characters, False
+    left, is_shortened = limits.characters, False
     while left > 0 and len(rows) <= limits.rows and (row := con.fetchone()):
         cells = [_plain(value) for value in row]
-        is_cut |= any(isinstance(cell, str) and len(cell) > limits.cell for cell in cells)
+        is_shortened |= any(isinstance(cell, str) and len(cell) > limits.cell for cell in cells)
         rows.append([_shortened(cell, limits.cell) for cell in cells])
         left -= sum(len(str(cell)) for cell in rows[-1])
-    is_cut |= left <= 0 or len(rows) > limits.rows
+    is_cut = left <= 0 or len(rows) > limits.rows
     names, types = [name for name, _ in columns], [kind for _, kind in columns]
-    return Excerpt(names, types, rows[: limits.rows], is_cut)
+    return Excerpt(names, types, rows[: limits.rows], is_cut, is_shortened)
 
 
 def _plain(value: object) -> object:

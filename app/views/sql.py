@@ -8,6 +8,7 @@ import streamlit as st
 from tracekit import queries
 from tracekit.app import choice, data, excerpts, parts
 from tracekit.app.charts.plain import MARKS, plain
+from tracekit.cli import page
 from tracekit.sandbox import Limits
 
 TEXT, RAN = "sql_text", "sql_ran"
@@ -62,8 +63,9 @@ def show_result(query: str) -> None:
     began = time.perf_counter()
     excerpt = data.asked(query)
     made = excerpts.frame(excerpt)
-    more = "first rows; " if excerpt.is_cut else ""
-    st.caption(f"{more}{len(made):,} rows in {time.perf_counter() - began:.2f} s")
+    rows = f"{'first ' if excerpt.is_cut else ''}{page.counted(len(made), 'row')}"
+    cut = f"; texts cut at {limits.cell:,} letters" if excerpt.is_shortened else ""
+    st.caption(f"{rows} in {time.perf_counter() - began:.2f} s{cut}")
     table, chart = st.tabs(["Table", "Chart"])
     with table:
         st.dataframe(made, hide_index=True)

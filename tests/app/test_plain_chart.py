@@ -9,7 +9,7 @@ from tracekit.sandbox import Excerpt
 
 
 def made(columns, types, rows):
-    return excerpts.frame(Excerpt(columns, types, rows, is_cut=False))
+    return excerpts.frame(Excerpt(columns, types, rows, is_cut=False, is_shortened=False))
 
 
 @pytest.mark.parametrize("mark", MARKS)

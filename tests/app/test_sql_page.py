@@ -53,3 +53,10 @@ def test_views_are_described(view):
     page = view("sql")
     page.selectbox(key="sql_relation").select("steps").run()
     assert "step" in page.dataframe[0].value["column_name"].tolist()
+
+
+def test_a_text_that_is_cut_is_told(view):
+    said = " ".join(text.value for text in ask(view, "SELECT repeat('x', 3000) AS x").caption)
+    assert "1 row in" in said
+    assert "texts cut at 2,000 letters" in said
+    assert "first" not in said.rpartition("1 row in")[0][-10:]

@@ -93,6 +93,19 @@ def test_only_a_select_is_run(db, query):
     assert "where only a SELECT is run" in refused(db, query)
 
 
+@pytest.mark.parametrize(
+    ("query", "word"),
+    [
+        ("INSTALL httpfs", "INSTALL"),
+        ("-- a\n /* b */ checkpoint", "CHECKPOINT"),
+        ("WITH x AS (SELECT 1) DELETE FROM run", "DELETE"),
+    ],
+)
+def test_what_is_no_select_is_named_as_it_is_written(con, query, word):
+    with pytest.raises(QueryError, match=f"query: {word} where only a SELECT is run"):
+        guard.check(con, query)
+
+
 def test_there_is_no_folder_to_spill_to(db):
     found = run(db, "SELECT value FROM duckdb_settings() WHERE name = 'allowed_directories'")
     assert found.rows == [["[]"]]
