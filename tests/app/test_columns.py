@@ -26,6 +26,27 @@ def test_times_are_in_the_unit_that_most_of_them_fill(times, title, shown):
     assert config["busy_ns"]["label"] == title
 
 
+def test_a_table_has_one_unit_of_time_and_whole_numbers_without_digits():
+    frame = pd.DataFrame({"busy_ns": [5e6, 3e6], "ns_per_call": [4e5, 9e6], "calls": [27.0, 4.0]})
+    made, config = columns.readable(frame, BREAKDOWN, ("busy_ns", "ns_per_call", "calls"))
+    assert [config[name]["label"] for name in made] == ["busy, ms", "time per call, ms", "calls"]
+    assert config["calls"]["type_config"]["format"] == "localized"
+
+
+@pytest.mark.parametrize(
+    ("report", "column", "title"),
+    [
+        ("comm_ranks", "dp", "engine"),
+        ("comms", "busbw_gb_per_s", "bus bandwidth, GB/s"),
+        ("comm_issues", "of_n", "of"),
+        ("run_list", "n_decode_steps", "decode steps"),
+    ],
+)
+def test_a_column_is_named_in_words(report, column, title):
+    frame = pd.DataFrame({column: [1]})
+    assert columns.readable(frame, queries.load(report), (column,))[1][column]["label"] == title
+
+
 def test_shares_are_per_cent_and_explained_in_the_words_of_the_header():
     frame = pd.DataFrame({"share_of_step": [0.5]})
     _, config = columns.readable(frame, BREAKDOWN, ("share_of_step",))
