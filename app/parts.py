@@ -48,6 +48,8 @@ JOINER = "\u2060"
 """Has no width, and allows no break of a line."""
 
 
+_PER_CENT = re.compile(r"(?<=\d) (?=%)")
+
 _LETTERS = 120
 _WORD = re.compile(rf"\S{{{_LETTERS + 1},}}")
 """A word that is shown without its middle: a name of 2,000 letters would fill the screen."""
@@ -56,7 +58,8 @@ _WORD = re.compile(rf"\S{{{_LETTERS + 1},}}")
 def escaped(text: str) -> str:
     """Text for a widget that reads Markdown: names from traces stay what they are, on a line."""
     short = _WORD.sub(lambda word: shorten(word[0], _LETTERS), visible(text))
-    return _SIGNS.sub(r"\\\1", _LINKS.sub(JOINER, short))
+    whole = _PER_CENT.sub("\u00a0", short)
+    return _SIGNS.sub(r"\\\1", _LINKS.sub(JOINER, whole))
 
 
 @contextmanager

@@ -57,7 +57,7 @@ def sizes(frame: pd.DataFrame, curve: pd.DataFrame, is_dark: bool) -> alt.LayerC
         points.mark_rule(strokeWidth=2, opacity=0.5).encode(y=y, y2="whole:Q"),
         points.mark_point(size=90, filled=True, opacity=1).encode(
             y=y,
-            shape=alt.Shape("impl:N", title=None, legend=_legend(is_dark)),
+            shape=alt.Shape("impl:N", title=None, legend=_legend(palette.ink(is_dark))),
             tooltip=CALL,
         ),
     ]
@@ -121,10 +121,9 @@ def _measured(curve: pd.DataFrame, categories: set[str]) -> pd.DataFrame:
     )
 
 
-def _legend(is_dark: bool) -> alt.Legend:
+def _legend(color: str) -> alt.Legend:
     """Of shapes or opacities: their signs have no colour of their own."""
-    ink = palette.ink(is_dark)
-    return alt.Legend(orient="top", columns=4, symbolFillColor=ink, symbolStrokeColor=ink)
+    return alt.Legend(orient="top", columns=4, symbolFillColor=color, symbolStrokeColor=color)
 
 
 def _group(category: str) -> str:
@@ -148,6 +147,7 @@ def split(frame: pd.DataFrame, is_dark: bool) -> alt.Chart:
     parts["group"] = parts["category"].map(_group)
     parts["ms"] = parts["ns"].astype(float) / MS
     sharpness = alt.Scale(domain=list(SHARPNESS), range=list(SHARPNESS.values()))
+    scale = palette.present(palette.groups(is_dark), parts["group"])
     drawn = parts[parts["ms"] > 0][["row", "phase", "category", "part", "place", "group", "ms"]]
     picture: alt.Chart = (
         alt.Chart(
@@ -162,14 +162,14 @@ def split(frame: pd.DataFrame, is_dark: bool) -> alt.Chart:
             color=alt.Color(
                 "group:N",
                 title=None,
-                scale=palette.present(palette.groups(is_dark), drawn["group"]),
+                scale=scale,
                 legend=None,
             ),
             opacity=alt.Opacity(
                 "part:O",
                 title=None,
                 scale=palette.present(sharpness, drawn["part"]),
-                legend=_legend(is_dark),
+                legend=_legend(scale.range[0]),  # as the first rows are
             ),
             order=alt.Order("place:Q"),
             tooltip=[

@@ -75,3 +75,7 @@ def test_a_name_of_many_letters_does_not_fill_the_screen():
     assert said.startswith("run eeee")
     assert said.endswith("ex is faster")
     assert len(said) < 150
+
+
+def test_a_share_is_not_broken_from_its_sign():
+    assert parts.escaped("in 95 % of steps") == "in 95\u00a0\\% of steps"

@@ -6,7 +6,8 @@ from tracekit import units
 
 def text(page):
     """The page's sentences, without the signs that keep names from being Markdown."""
-    return "\n".join(found.value for found in page.markdown).replace("\\", "")
+    said = "\n".join(found.value for found in page.markdown)
+    return said.replace("\\", "").replace("\u00a0", " ")
 
 
 def test_all_reduce_share_and_the_slowest_rank_are_told(view, db):
