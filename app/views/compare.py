@@ -30,7 +30,7 @@ HEIGHT = 420
 
 READING = (
     "Bars add up to the difference exactly. Target passes: what the base would save if its own "
-    "step gave as many tokens. The line across the last bar is the 95 % interval of its time. "
+    "step gave as many tokens. The line across the last bar is the 95\u00a0% interval of its time. "
     "Behind a change: what is known of its cause."
 )
 
@@ -141,9 +141,14 @@ def kernels(sides: dict[str, Value]) -> None:
     params = chosen.params("compare_kernels", **sides)
     frame = data.report("compare_kernels", **params)
     changed = frame[frame["change"] != "same"]
+    n_same = len(frame) - len(changed)
+    if changed.empty:
+        st.write(parts.escaped("No kernel changes by 1 % or more."))
+        parts.computed("compare_kernels", params)
+        return
     parts.table(changed, "compare_kernels", params, shown=KERNELS, height=HEIGHT)
-    if n_same := len(frame) - len(changed):
-        st.caption(f"{n_same:,} more change by less than 1 %.")
+    if n_same:
+        st.caption(parts.escaped(f"{n_same:,} more change by less than 1 %."))
 
 
 def facts(context: list[SimpleNamespace], sides: dict[str, Value]) -> None:

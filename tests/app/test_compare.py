@@ -119,3 +119,13 @@ def test_a_run_with_a_comma_in_its_name_can_be_a_repeat(view, tmp_path):
     assert page.query_params["base_repeats"] in (written, [written])
     again = view("compare", database=database, run="a1", other="b1", base_repeats=written)
     assert again.multiselect(key="base_repeats").value == ["a, 50 %"]
+
+
+def test_where_no_kernel_changes_it_is_said_without_a_table(view, tmp_path):
+    fills = [partial(add_run, times=[20, 22] * 10) for _ in range(2)]
+    for fill, name in zip(fills, ("a1", "b1"), strict=True):
+        fill.__name__ = name
+    database = write_database(tmp_path / "runs.duckdb", *fills)
+    page = view("compare", database=database, run="a1", other="b1")
+    assert "changes by 1\u00a0% or more." in said(page).replace("\\", "")
+    assert not [table for table in page.dataframe if "change" in table.value]
