@@ -20,6 +20,7 @@ WORDS = {
     "last_habit_step": "to step",
     "of_n": "of",
     "row_kind": "part",
+    "speculative_method": "drafts",
     "tensor_parallel": "TP",
 }
 """Titles of columns whose names say too little, or more than a narrow column holds."""

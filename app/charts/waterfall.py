@@ -13,8 +13,8 @@ from tracekit.cli import waterfall
 MS = 1e6
 """Nanoseconds of an axis's millisecond."""
 
-ROW, AROUND = 25, 70
-"""Pixels of a bar, and of legend and axis together."""
+ROW = 25
+"""Pixels of a bar; legend and axis come on top."""
 
 WHOLE, LONGER, SAVED = "in all", "takes longer", "is saved"
 HUES = {"light": ("#24539a", "#b53a00", "#00664b"), "dark": ("#4f86f0", "#ff7a3d", "#22b98a")}
@@ -62,7 +62,7 @@ def bars(
     ends = rule.encode(y="place:O", x="low:Q", x2="high:Q")
     layers = [shown, *_words(base, ink), *([] if interval.empty else [ends])]
     return alt.LayerChart(layer=layers).properties(
-        height=ROW * len(rows) + AROUND,
+        height=alt.Step(ROW),
         description=f"From {sides[0]} to {sides[1]}, part by part: {title}",
     )
 

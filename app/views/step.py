@@ -13,7 +13,7 @@ from tracekit.cli import page
 from tracekit.queries.header import Value
 from tracekit.report.document import Figure
 
-KERNELS = ("phase", "category", "impl", "name", "busy_ns", "share_of_step", "calls", "ns_per_call")
+KERNELS = ("phase", "category", "impl", "busy_ns", "share_of_step", "calls", "ns_per_call", "name")
 ONE_ENGINE = (
     "The bars are the mean over {n} engines; what follows is of engine {engine}. "
     "Choose another in the sidebar."

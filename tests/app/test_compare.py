@@ -36,6 +36,12 @@ def test_the_speed_up_is_that_of_the_report(view, db):
     assert "fewer than 8 steps on a side" in said(page)
 
 
+def test_bars_have_their_pixels_however_few_they_are(db):
+    rows = tracekit.open(db).report("compare_waterfall", **SIDES).records()
+    chart = waterfall.bars(rows, main_row(db), ("a", "b"), is_dark=False).to_dict()
+    assert chart["height"] == {"step": waterfall.ROW}
+
+
 def test_the_run_without_drafts_is_the_base_either_way(view, db):
     page = view("compare", run=DRAFT, other=BASELINE)
     assert metrics(page)["speed\\-up"] == f"{main_row(db).speedup:.2f} x"
