@@ -5,6 +5,9 @@ import signal
 import pytest
 from generated import Generated
 
+# What a shell runs in the background ignores it, and so would all that the tests start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 NEEDS = {
     "vllm": "need real vLLM and were left out: `make test-vllm` sets it up and runs them",
     "browser": "need Chromium and were left out: `make test-browser` runs them",
