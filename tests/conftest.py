@@ -5,7 +5,7 @@ import signal
 import pytest
 from generated import Generated
 
-# What a shell runs in the background ignores it, and so would all that the tests start and interrupt.
+# What a shell runs in the background ignores it, and so would what the tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 NEEDS = {
