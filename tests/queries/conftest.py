@@ -11,3 +11,11 @@ def con():
         fill(con, fill.__name__)
     yield con
     con.close()
+
+
+@pytest.fixture
+def empty():
+    """A database without a run, to be filled or told what it has to know."""
+    con = memory_database()
+    yield con
+    con.close()

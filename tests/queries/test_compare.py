@@ -7,20 +7,13 @@ from types import SimpleNamespace
 
 import pytest
 from comparing import add_run, add_work
-from database import add, dicts, memory_database, us
+from database import add, dicts, us
 
 from tracekit import queries
 
 # Ten steps around 10 ms, whose order has no pattern.
 NOISE = [0, 70, -60, 20, -90, 50, 90, -30, -70, 20]
 STEADY = [10_000 + noise for noise in NOISE]
-
-
-@pytest.fixture
-def empty():
-    con = memory_database()
-    yield con
-    con.close()
 
 
 def compare(con, base="base", other="other", **params):

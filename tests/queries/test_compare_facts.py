@@ -1,17 +1,9 @@
 """What two runs are said to have been: speculative decoding, by settings or by measurement."""
 
-import pytest
 from comparing import add_run
-from database import add, dicts, memory_database
+from database import add, dicts
 
 TIMES = [10_000] * 9
-
-
-@pytest.fixture
-def empty():
-    con = memory_database()
-    yield con
-    con.close()
 
 
 def drafting(con, base, other):

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from database import dicts, memory_database
+from database import dicts
 from predicting import (
     BASELINE,
     DRAFTS,
@@ -17,13 +17,6 @@ from predicting import (
     row,
     rows_of,
 )
-
-
-@pytest.fixture(scope="module")
-def empty():
-    con = memory_database()
-    yield con
-    con.close()
 
 
 def told(con, **given):

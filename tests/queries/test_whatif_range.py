@@ -3,7 +3,6 @@
 from types import SimpleNamespace
 
 import pytest
-from database import memory_database
 from predicting import (
     BASELINE,
     DRAFTS,
@@ -18,14 +17,6 @@ from predicting import (
 )
 
 from tracekit.cli import whatif_page
-
-
-@pytest.fixture(scope="module")
-def empty():
-    con = memory_database()
-    yield con
-    con.close()
-
 
 BUSY = BASELINE | {"requests": 16, "tokens": 16, "gemm_ns": 9e6, "step_ns": 19e6}
 FEW = SPECULATIVE | {"requests": 1, "tokens": 4}
