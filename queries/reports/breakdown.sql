@@ -8,6 +8,7 @@
 --     else its commonest kind.
 --   $phase VARCHAR = NULL: one of prepare, forward, verify, sample, draft, other; the rest of the step is then one
 --     row; NULL = all.
+--   $category VARCHAR = NULL: only this category, as with $phase; shares stay those of the whole step; NULL = all.
 --   $rank INTEGER = NULL: only this rank; NULL = the mean over ranks.
 --   $dp INTEGER = NULL: only this data-parallel engine; NULL = all.
 --   $step INTEGER = NULL: only this step, even if it is cut; of $kind, else where engines differ in kind of
@@ -21,7 +22,8 @@
 --   impl VARCHAR: implementation; NULL by category and where there is none.
 --   name VARCHAR: kernel name; NULL unless by kernel.
 --   n_folded BIGINT: rows folded into this one; NULL in others.
---   busy_ns BIGINT: mean over steps of the union of intervals; of overlap, busy time less the rows above.
+--   busy_ns BIGINT: mean over steps of the union of intervals; of overlap, busy time (of $category, added
+--     up over phases) less the rows above.
 --   share_of_step DOUBLE: busy_ns / mean duration of the step.
 --   share_of_busy DOUBLE: busy_ns / mean busy time of the step; NULL in rows that are no busy time.
 --   exposed_ns BIGINT: mean time in which no other category runs; NULL unless by category.
@@ -72,7 +74,7 @@ activity_parts AS (
     FROM activity
     SEMI JOIN chosen
         ON chosen.dp = activity.dp AND chosen.rank IS NOT DISTINCT FROM activity.rank AND chosen.step = activity.step
-    WHERE activity.run = $run AND $by <> 'category'
+    WHERE activity.run = $run AND $by <> 'category' AND ($category IS NULL OR activity.category = $category)
     WINDOW earlier AS (
         PARTITION BY dp, rank, step, phase, category, impl, CASE WHEN $by = 'kernel' THEN name END
         ORDER BY start_ns
@@ -94,7 +96,7 @@ per_rank AS (
         ON chosen.dp = step_category.dp
         AND chosen.rank IS NOT DISTINCT FROM step_category.rank
         AND chosen.step = step_category.step
-    WHERE run = $run AND $by = 'category'
+    WHERE run = $run AND $by = 'category' AND ($category IS NULL OR category = $category)
 ),
 
 per_step AS (
@@ -153,16 +155,24 @@ work AS (
     GROUP BY phase, item, n_steps
 ),
 
+-- What is asked for, where that is not all of the step.
+asked AS (
+    SELECT dp, rank, step, busy_ns
+    FROM step_phase
+    WHERE run = $run AND phase = $phase AND $category IS NULL
+    UNION ALL
+    SELECT dp, rank, step, busy_ns
+    FROM step_category
+    WHERE run = $run AND category = $category AND ($phase IS NULL OR phase = $phase)
+),
+
 covered AS (
-    SELECT CASE WHEN $phase IS NULL THEN step_busy_ns ELSE coalesce((
-        SELECT round(sum(step_phase.busy_ns / n_ranks) / n_steps)::BIGINT
-        FROM step_phase
+    SELECT CASE WHEN coalesce($phase, $category) IS NULL THEN step_busy_ns ELSE coalesce((
+        SELECT round(sum(asked.busy_ns / n_ranks) / n_steps)::BIGINT
+        FROM asked
         INNER JOIN chosen
-            ON chosen.dp = step_phase.dp
-            AND chosen.rank IS NOT DISTINCT FROM step_phase.rank
-            AND chosen.step = step_phase.step
-        INNER JOIN units ON units.dp = step_phase.dp AND units.step = step_phase.step
-        WHERE step_phase.run = $run AND step_phase.phase = $phase
+            ON chosen.dp = asked.dp AND chosen.rank IS NOT DISTINCT FROM asked.rank AND chosen.step = asked.step
+        INNER JOIN units ON units.dp = asked.dp AND units.step = asked.step
     ), 0) END AS covered_ns
     FROM totals
 ),
@@ -201,9 +211,9 @@ SELECT
 FROM (FROM work UNION ALL BY NAME FROM closing) AS table_rows
 CROSS JOIN totals
 WHERE CASE row_kind
-    WHEN 'rest' THEN $phase IS NOT NULL
-    WHEN 'idle' THEN $phase IS NULL
-    WHEN 'wait_for_work' THEN $phase IS NULL AND wait_ns > 0
+    WHEN 'rest' THEN coalesce($phase, $category) IS NOT NULL
+    WHEN 'idle' THEN coalesce($phase, $category) IS NULL
+    WHEN 'wait_for_work' THEN coalesce($phase, $category) IS NULL AND wait_ns > 0
     ELSE true
 END
 ORDER BY

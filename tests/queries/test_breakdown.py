@@ -75,6 +75,31 @@ def test_a_phase_alone_closes_with_the_rest_of_the_step(con):
     ]
 
 
+@pytest.mark.parametrize("by", ["category", "impl", "kernel"])
+def test_a_category_alone_has_the_rows_it_has_among_all(con, by):
+    asked = {"run": "baseline", "step": 2, "by": by}
+    found = dicts(con, "breakdown", **asked, category="all_reduce")
+    everything = dicts(con, "breakdown", **asked)
+    work = [row for row in found if row["row_kind"] == "work"]
+    assert work == [row for row in everything if row["category"] == "all_reduce"] != []
+    assert picked(found, "row_kind", "busy_ns")[len(work) :] == [
+        ("overlap", 0),
+        ("rest", us(1000 - 350)),
+        ("step", us(1000)),
+    ]
+
+
+def test_a_category_of_a_phase_alone(con):
+    asked = {"run": "baseline", "category": "gemm"}
+    found = dicts(con, "breakdown", **asked, phase="forward")
+    assert found == dicts(con, "breakdown", **asked)
+    assert picked(dicts(con, "breakdown", **asked, phase="sample"), "row_kind", "busy_ns") == [
+        ("overlap", 0),
+        ("rest", us(1550)),
+        ("step", us(1550)),
+    ]
+
+
 def test_one_rank_alone(con):
     found = dicts(con, "breakdown", run="baseline", rank=1)
     assert found[-1]["busy_ns"] == us((1000 + 2200) / 2)

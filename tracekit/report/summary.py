@@ -21,6 +21,9 @@ UNKNOWN = 0.01
 PROOF = 5
 """Rows of a proof that could have many."""
 
+GEMMS = ("gemm", "moe_gemm")
+"""Categories of matrix multiplications: each asked by itself, which reads no other kernel."""
+
 WIDE = 10_000
 """Columns of a page whose sentences are to stay whole."""
 
@@ -167,11 +170,17 @@ def _why(row: SimpleNamespace) -> str:
 
 
 def _gemm(measured: Measured, row: SimpleNamespace, run: SimpleNamespace) -> list[Finding]:
-    rows = measured.ask("breakdown", run=run.run, kind=row.kind, by="impl")
-    work = [part for part in rows if part.category in ("gemm", "moe_gemm")]
+    steps = {"run": run.run, "kind": row.kind, "by": "impl"}
+    work = [
+        part
+        for category in GEMMS
+        for part in measured.ask("breakdown", **steps, category=category)
+        if part.row_kind == "work"
+    ]
     if not work:
         return []
-    first = max(work, key=lambda part: part.busy_ns)
+    work.sort(key=lambda part: part.busy_ns, reverse=True)
+    first = work[0]
     name = " ".join(filter(None, (first.category, first.impl)))
     title = (
         f"Most time in matrix multiplications goes to {name} in {first.phase}: "
