@@ -6,7 +6,8 @@ from tempfile import NamedTemporaryFile, TemporaryDirectory
 
 import duckdb
 
-from tracekit import queries, store
+from tracekit import api, queries, schema, store
+from tracekit.run import discover
 
 REQUIRED = {
     "run": {"backend": "gpu", "is_synthetic": False},
@@ -97,6 +98,35 @@ def write_database(path, *fills):
     with duckdb.connect(path) as con:
         for fill in fills:
             fill(con, fill.__name__)
+    return path
+
+
+def read_run(con, run, *paths):
+    """What an ingest puts into a database; to make and publish its file takes a third more."""
+    (inputs,) = discover(paths, run=run)
+    with TemporaryDirectory() as folder:
+        api._fill(store.Scratch(con, Path(folder)), inputs, rules=None, progress=None)
+
+
+def memory_run(*paths):
+    """A database in memory that has what the paths hold as run `r`."""
+    con = memory_database()
+    read_run(con, "r", *paths)
+    found = con.cursor()  # it does not see what was staged
+    found.execute("USE made")
+    return found
+
+
+def write_joined(path, runs):
+    """A database file of several: `runs` are those of one run `r` each, by their names in it."""
+    write_database(path)
+    with duckdb.connect(path) as con:
+        for run, db in runs.items():
+            con.execute(f"ATTACH '{db}' AS one (READ_ONLY)")
+            for table in schema.RUN_TABLES:
+                of_run = f"SELECT * REPLACE ('{run}' AS run) FROM one.{table}"
+                con.execute(f"INSERT INTO {table} BY NAME {of_run}")
+            con.execute("DETACH one")
     return path
 
 

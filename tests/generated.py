@@ -7,7 +7,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
-import tracekit
+from database import read_run, write_database
 
 GENERATE = Path(__file__).parents[1] / "sample_traces" / "generate.py"
 
@@ -42,7 +42,10 @@ class Generated:
         source = self.written(dialect) / dialect
 
         def ingest(out):
-            tracekit.ingest([source], run="r", db=out / "run.duckdb")
+            write_database(out / "run.duckdb", r)
+
+        def r(con, run):
+            read_run(con, run, source)
 
         return source, self._once(f"{dialect}-ingested", ingest) / "run.duckdb"
 

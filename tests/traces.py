@@ -3,7 +3,7 @@
 import json
 from itertools import count
 
-import tracekit
+from database import memory_run
 
 GEMM = "nvjet_tst_64x8_64x16_4x1_v_bz_TNT"
 NORM = "void vllm::rms_norm_kernel<c10::BFloat16, 8, 2>(c10::BFloat16*)"
@@ -62,10 +62,8 @@ class Trace:
 
 
 def ingest(folder, *traces):
-    """The traces as one run `r`, opened."""
-    db = folder / "run.duckdb"
-    tracekit.ingest([trace.write(folder) for trace in traces], run="r", db=db)
-    return tracekit.open(db)
+    """The traces as one run `r`, in a database in memory."""
+    return memory_run(*(trace.write(folder) for trace in traces))
 
 
 def decode(trace, start, lead=10, tokens=1, n=1):

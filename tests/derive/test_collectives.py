@@ -1,13 +1,9 @@
 """Collectives over ranks: which calls are one, who waited for whom, whose clock is off."""
 
-from pathlib import Path
-
 import pytest
+from database import memory_run
 from traces import ALL_REDUCE, GEMM, NORM, Trace, decode, ingest
 
-import tracekit
-
-SHARED = Path(__file__).parents[3] / "shared" / "traces"
 ALL_GATHER = "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 NCCL = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 TWO_SHOT = "void flashinfer::trtllm_mnnvl_allreduce::twoshotAllreduceKernel<8>("
@@ -278,7 +274,7 @@ def wrong_waits(db, ranks, tolerance_ns):
         OR abs(wait_ns - 10000 * ($ranks - 1 - (rank + step) % $ranks)) > $tolerance
     """
     values = {"ranks": ranks, "tolerance": tolerance_ns}
-    return db.sql(query, values).fetchall()[0][0]
+    return db.execute(query, values).fetchall()[0][0]
 
 
 def test_on_a_common_clock_nothing_is_corrected(tmp_path):
@@ -382,9 +378,7 @@ def test_pipeline_stages_reduce_each_for_itself(tmp_path):
             path = tmp_path / f"dp0_pp{pp}_tp{tp}_dcp0_ep{tp}_rank{2 * pp + tp}.1.pt.trace.json"
             trace.write(tmp_path).rename(path)
             traces.append(path)
-    db = tmp_path / "r.duckdb"
-    tracekit.ingest(traces, run="r", db=db)
-    found = tracekit.open(db).sql(
+    found = memory_run(*traces).sql(
         "SELECT category, list(rank ORDER BY rank), max(wait_ns) FROM collectives"
         " GROUP BY category, collective ORDER BY ALL"
     )
@@ -409,65 +403,3 @@ def test_starved_says_that_the_straggler_was_launched_late(tmp_path):
     db = ingest(tmp_path, late_device, late_host)
     found = matched(db, "seq, rank, starved_ns")
     assert found[2:] == [(1, 0, 0), (1, 1, 150_000)]
-
-
-needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no recorded traces here")
-
-
-@needs_shared
-def test_eight_training_ranks_wait_for_the_one_that_came_last(tmp_path):
-    db = tmp_path / "dlrm.duckdb"
-    tracekit.ingest([SHARED / "public" / "dlrm_v100_8ranks"], run="r", db=db)
-    con = tracekit.open(db)
-    found = con.sql(
-        "SELECT category, count(*), max(wait_ns), arg_min(rank, wait_ns), arg_max(rank, wait_ns),"
-        " any_value(match) FROM collectives GROUP BY category, collective ORDER BY min(start_ns)"
-    ).fetchall()
-    reduced = [row[1:] for row in found if row[0] == "all_reduce"]
-    sent = [row[1:] for row in found if row[0] == "send_recv"]
-    assert reduced == [
-        (8, 223_000, 7, 1, "order"),
-        (8, 584_000, 5, 3, "order"),
-        (8, 885_000, 4, 0, "order"),
-    ]
-    assert len(sent) == 5
-    assert {row[0] for row in sent} == {8}
-    assert sent[0] == (8, 7_624_000, 7, 1, "order")
-    assert con.sql("SELECT count(*) FROM clock_offset WHERE is_applied").fetchall() == [(0,)]
-
-
-@needs_shared
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("tp2-baseline", {"forward": 49 * 9}),
-        ("tp2-gloo-baseline", {"forward": 49 * 9}),
-        ("tp2-draft-noisy", {"target": 32 * 9, "draft": 32 * 3 * 9}),
-    ],
-)
-def test_all_reduces_of_real_servers_are_matched_over_both_ranks(tmp_path, name, expected):
-    db = tmp_path / "r.duckdb"
-    tracekit.ingest([SHARED / "vllm_cpu" / name], run="r", db=db)
-    found = tracekit.open(db).sql(
-        "SELECT phase, count(DISTINCT collective), count(wait_ns) FROM collectives"
-        " WHERE category = 'all_reduce' GROUP BY phase"
-    )
-    counts = {}
-    for phase, n, waits in found.fetchall():
-        assert waits == 2 * n
-        kind = "target" if "target" in expected and phase != "draft" else phase
-        counts[kind] = counts.get(kind, 0) + n
-    assert counts == expected
-
-
-@needs_shared
-def test_kernels_of_one_rank_tell_their_process_group(tmp_path):
-    db = tmp_path / "r.duckdb"
-    tracekit.ingest([SHARED / "public" / "torch_a100_nccl_args.json.gz"], run="r", db=db)
-    found = tracekit.open(db).sql(
-        "SELECT category, count(*), sum(dur_ns)::BIGINT, any_value(group_size), any_value(match)"
-        " FROM collectives GROUP BY category ORDER BY ALL"
-    )
-    all_reduces, broadcasts = found.fetchall()
-    assert all_reduces == ("all_reduce", 15, 46_762_159, 2, "none")
-    assert broadcasts[:2] == ("broadcast", 6)

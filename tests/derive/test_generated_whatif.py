@@ -4,6 +4,7 @@ import csv
 from itertools import permutations
 
 import pytest
+from database import write_joined
 
 import tracekit
 from tracekit.whatif import predict
@@ -22,7 +23,7 @@ def folder(tmp_path_factory, generated):
     out = tmp_path_factory.mktemp("pairs")
     for run in RUNS:
         (out / run).symlink_to(generated.written(run) / run)
-        tracekit.ingest([out / run], run=run, db=out / "runs.duckdb")
+    write_joined(out / "runs.duckdb", {run: generated.ingested(run)[1] for run in RUNS})
     return out
 
 

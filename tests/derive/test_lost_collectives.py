@@ -6,10 +6,8 @@ import json
 import random
 from collections import Counter
 
-import duckdb
 import pytest
-
-import tracekit
+from database import memory_run
 
 LOSSES = {
     "some": lambda chance, calls: chance.sample(range(len(calls)), chance.choice([0, 0, 1, 3])),
@@ -51,13 +49,12 @@ def numbers_of_truth(path):
 
 
 def pairs(db, truth):
-    with duckdb.connect(db) as con:
-        con.execute(
-            "CREATE TEMP TABLE truth"
-            " (dp INTEGER, rank INTEGER, start_ns BIGINT, collective INTEGER, name VARCHAR)"
-        )
-        con.executemany("INSERT INTO truth VALUES (?, ?, ?, ?, ?)", list(truth))
-        return con.execute(PAIRED).fetchall()
+    db.execute(
+        "CREATE TEMP TABLE truth"
+        " (dp INTEGER, rank INTEGER, start_ns BIGINT, collective INTEGER, name VARCHAR)"
+    )
+    db.executemany("INSERT INTO truth VALUES (?, ?, ?, ?, ?)", list(truth))
+    return db.execute(PAIRED).fetchall()
 
 
 @pytest.mark.parametrize("losses", LOSSES)
@@ -69,9 +66,7 @@ def test_only_calls_that_all_ranks_have_are_matched(ingested, tmp_path, dialect,
     traces = tmp_path / "traces"
     traces.mkdir()
     lose(folder / "traces", traces, random.Random(losses), LOSSES[losses])
-    db = tmp_path / "lost.duckdb"
-    tracekit.ingest([traces], run="r", db=db)
-    found = pairs(db, numbers_of_truth(folder / "truth" / "collectives.csv"))
+    found = pairs(memory_run(traces), numbers_of_truth(folder / "truth" / "collectives.csv"))
 
     n_ranks = Counter(true for _, true, _ in found)
     whole = {true for true, n in n_ranks.items() if n == 8}

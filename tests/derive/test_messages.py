@@ -1,14 +1,7 @@
 """Sizes of messages: the best source that tells one, over all ranks, or none."""
 
-from pathlib import Path
-
-import duckdb
 import pytest
 from messages import NCCL, Calls
-
-import tracekit
-
-SHARED = Path(__file__).parents[3] / "shared" / "traces"
 
 
 @pytest.fixture
@@ -198,19 +191,3 @@ def test_shapes_come_before_the_model(calls):
     call = calls.call(1, step=7)
     calls.op("vllm::all_reduce", 0.4, 0.3, [[8]], [BF16])
     assert calls.messages("bytes", "bytes_source") == {call: (16, "shapes")}
-
-
-@pytest.mark.skipif(not SHARED.exists(), reason="needs the public traces in ../shared")
-def test_args_of_a_real_training_run(tmp_path):
-    db = tmp_path / "a100.duckdb"
-    tracekit.ingest(SHARED / "public" / "torch_a100_nccl_args.json.gz", run="a100", db=db)
-    with duckdb.connect(db, read_only=True) as con:
-        found = con.execute(
-            "SELECT category, count(*), sum(dur_ns)::BIGINT, max(bytes) // 4,"
-            " arg_max(bytes, dur_ns) // 4, max(dur_ns), min(group_size), max(group_size)"
-            " FROM collectives WHERE bytes_source = 'args' GROUP BY 1 ORDER BY 1"
-        ).fetchall()
-        (n,) = con.execute("SELECT count(*) FROM activities WHERE name ILIKE 'nccl%'").fetchone()
-    assert found[0] == ("all_reduce", 15, 46_762_159, 7_875_584, 2_049_000, 5_993_392, 2, 2)
-    assert found[1][:2] == ("broadcast", 6)
-    assert n == 21

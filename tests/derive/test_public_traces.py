@@ -1,14 +1,16 @@
 """Traces recorded by others, to the nanosecond; skipped where they are not at hand."""
 
 import csv
+from functools import cache
 from pathlib import Path
 
 import pytest
-
-import tracekit
+from database import memory_run
 
 PUBLIC = Path(__file__).parents[3] / "shared" / "traces" / "public"
 ORACLE = PUBLIC / "ORACLE.tsv"
+DLRM = "dlrm_v100_8ranks"
+WITH_ARGS = "torch_a100_nccl_args.json.gz"
 
 pytestmark = pytest.mark.skipif(not ORACLE.exists(), reason="no public traces here")
 
@@ -39,18 +41,9 @@ def oracle():
 
 
 @pytest.fixture(scope="module")
-def ingested(tmp_path_factory):
-    """Ingests a public trace once per module and opens its database."""
-    folder, done = tmp_path_factory.mktemp("public"), {}
-
-    def open_run(name):
-        if name not in done:
-            db = folder / f"{len(done)}.duckdb"
-            tracekit.ingest([PUBLIC / name], run="r", db=db)
-            done[name] = tracekit.open(db)
-        return done[name]
-
-    return open_run
+def ingested():
+    """Database of a public trace, which is read once."""
+    return cache(lambda name: memory_run(PUBLIC / name))
 
 
 def whole(value):
@@ -65,8 +58,8 @@ def test_every_figure_of_the_oracle_holds(ingested, expected):
     ).fetchall()
     assert (events, kept + skipped) == (int(expected["events"]),) * 2
 
-    device = db.sql(FIGURES, {"kinds": ["kernel", "memcpy", "memset"]}).fetchall()[0]
-    kernels = db.sql(FIGURES, {"kinds": ["kernel"]}).fetchall()[0]
+    device = db.execute(FIGURES, {"kinds": ["kernel", "memcpy", "memset"]}).fetchall()[0]
+    kernels = db.execute(FIGURES, {"kinds": ["kernel"]}).fetchall()[0]
     if not expected["gpu_events"]:
         assert device[0] == 0
         return
@@ -145,8 +138,48 @@ def test_a_host_stall_is_no_device_time(ingested):
     assert call_ns == 463_063_750
 
 
-def test_eight_training_ranks_have_one_common_step(tmp_path):
-    db = tmp_path / "dlrm.duckdb"
-    tracekit.ingest([PUBLIC / "dlrm_v100_8ranks"], run="dlrm", db=db)
-    steps = tracekit.open(db).sql("SELECT rank, step FROM steps ORDER BY rank").fetchall()
+def test_eight_training_ranks_have_one_common_step(ingested):
+    steps = ingested(DLRM).sql("SELECT rank, step FROM steps ORDER BY rank").fetchall()
     assert steps == [(rank, 0) for rank in range(8)]
+
+
+def test_eight_training_ranks_wait_for_the_one_that_came_last(ingested):
+    db = ingested(DLRM)
+    found = db.sql(
+        "SELECT category, count(*), max(wait_ns), arg_min(rank, wait_ns), arg_max(rank, wait_ns),"
+        " any_value(match) FROM collectives GROUP BY category, collective ORDER BY min(start_ns)"
+    ).fetchall()
+    reduced = [row[1:] for row in found if row[0] == "all_reduce"]
+    sent = [row[1:] for row in found if row[0] == "send_recv"]
+    assert reduced == [
+        (8, 223_000, 7, 1, "order"),
+        (8, 584_000, 5, 3, "order"),
+        (8, 885_000, 4, 0, "order"),
+    ]
+    assert len(sent) == 5
+    assert {row[0] for row in sent} == {8}
+    assert sent[0] == (8, 7_624_000, 7, 1, "order")
+    assert db.sql("SELECT count(*) FROM clock_offset WHERE is_applied").fetchall() == [(0,)]
+
+
+def test_kernels_of_one_rank_tell_their_process_group(ingested):
+    found = ingested(WITH_ARGS).sql(
+        "SELECT category, count(*), sum(dur_ns)::BIGINT, any_value(group_size), any_value(match)"
+        " FROM collectives GROUP BY category ORDER BY ALL"
+    )
+    all_reduces, broadcasts = found.fetchall()
+    assert all_reduces == ("all_reduce", 15, 46_762_159, 2, "none")
+    assert broadcasts[:2] == ("broadcast", 6)
+
+
+def test_args_tell_the_messages_of_a_training_run(ingested):
+    db = ingested(WITH_ARGS)
+    found = db.sql(
+        "SELECT category, count(*), sum(dur_ns)::BIGINT, max(bytes) // 4,"
+        " arg_max(bytes, dur_ns) // 4, max(dur_ns), min(group_size), max(group_size)"
+        " FROM collectives WHERE bytes_source = 'args' GROUP BY 1 ORDER BY 1"
+    ).fetchall()
+    assert found[0] == ("all_reduce", 15, 46_762_159, 7_875_584, 2_049_000, 5_993_392, 2, 2)
+    assert found[1][:2] == ("broadcast", 6)
+    n = "SELECT count(*) FROM activities WHERE name ILIKE 'nccl%'"
+    assert db.sql(n).fetchall() == [(21,)]

@@ -1,10 +1,10 @@
 """Real vLLM servers on CPU against their own counters; skipped where the runs are not at hand."""
 
+from functools import cache
 from pathlib import Path
 
 import pytest
-
-import tracekit
+from database import memory_run
 
 RUNS = Path(__file__).parents[3] / "shared" / "traces" / "vllm_cpu"
 SERVERS = [
@@ -29,21 +29,13 @@ WHERE name = $name
 
 
 @pytest.fixture(scope="module")
-def ingested(tmp_path_factory):
-    folder, done = tmp_path_factory.mktemp("vllm_cpu"), {}
-
-    def open_run(name):
-        if name not in done:
-            db = folder / f"{name}.duckdb"
-            tracekit.ingest([RUNS / name], db=db)
-            done[name] = tracekit.open(db)
-        return done[name]
-
-    return open_run
+def ingested():
+    """Database of a recorded run, which is read once."""
+    return cache(lambda name: memory_run(RUNS / name))
 
 
 def counted(db, name):
-    return db.sql(DIFFERENCE, {"name": f"vllm:{name}"}).fetchall()[0][0] or 0
+    return db.execute(DIFFERENCE, {"name": f"vllm:{name}"}).fetchall()[0][0] or 0
 
 
 @pytest.mark.parametrize("name", SERVERS)
@@ -121,3 +113,24 @@ def test_a_host_drafter_has_host_time_only(ingested):
     )
     assert n == 0
     assert host_ns > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("tp2-baseline", {"forward": 49 * 9}),
+        ("tp2-gloo-baseline", {"forward": 49 * 9}),
+        ("tp2-draft-noisy", {"target": 32 * 9, "draft": 32 * 3 * 9}),
+    ],
+)
+def test_all_reduces_are_matched_over_both_ranks(ingested, name, expected):
+    found = ingested(name).sql(
+        "SELECT phase, count(DISTINCT collective), count(wait_ns) FROM collectives"
+        " WHERE category = 'all_reduce' GROUP BY phase"
+    )
+    counts = {}
+    for phase, n, waits in found.fetchall():
+        assert waits == 2 * n
+        kind = "target" if "target" in expected and phase != "draft" else phase
+        counts[kind] = counts.get(kind, 0) + n
+    assert counts == expected
