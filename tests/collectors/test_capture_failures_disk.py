@@ -34,10 +34,10 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def on_small_disk(folder, script, size, *options, full_at="", faults=""):
+def on_small_disk(folder, script, size, *options, full_at="", **more):
     env = {"SIZE": size, "FULL_AT": full_at}
     wrapper = (*WRAPPER, SCRIPT, "sh")
-    ended = capture(folder, script, *options, env=env, wrapper=wrapper, faults=faults).ended()
+    ended = capture(folder, script, *options, env=env, wrapper=wrapper, **more).ended()
     assert ended.code != 99, ended.err
     return replace(ended, run=folder / "kept" / RUN)
 
@@ -70,7 +70,7 @@ def test_a_disk_without_room_for_the_traces_is_told_before_the_start(vllm, tmp_p
 
 
 def test_a_disk_with_room_is_enough(vllm, tmp_path):
-    ended = on_small_disk(tmp_path, vllm(), "80m")
+    ended = on_small_disk(tmp_path, vllm(), "80m", is_read=False)
     assert (ended.code, ended.left) == (0, []), ended.err
 
 

@@ -100,7 +100,7 @@ def test_an_output_folder_that_cannot_be_written(vllm, tmp_path):
 def test_the_server_gets_the_environment_and_folder_of_the_user(vllm, tmp_path):
     """What is in PATH is found, and paths in arguments mean what they mean to the user."""
     path = f"{vllm().parent}{os.pathsep}{os.environ['PATH']}"
-    ended = capture(tmp_path, "vllm", env={"PATH": path}).ended()
+    ended = capture(tmp_path, "vllm", env={"PATH": path}, is_read=False).ended()
     assert ended.code == 0, ended.err
 
 

@@ -3,20 +3,27 @@
 import json
 import sys
 
+import pytest
 from capturing import RUN, Capture, capture
 
 
-def test_each_stage_is_a_line_where_there_is_no_terminal(vllm, tmp_path):
-    end = capture(tmp_path, vllm()).ended()
+@pytest.fixture(scope="module")
+def complete(vllm, tmp_path_factory):
+    """A capture with a load of its own."""
+    load = ("--input-len", 9, "--seed", 3, "--requests", 2)
+    end = capture(tmp_path_factory.mktemp("complete"), vllm(), *load).ended()
     assert end.code == 0, end.err
+    return end
+
+
+def test_each_stage_is_a_line_where_there_is_no_terminal(complete):
     stages = ["starting the server", "r: warming up", "r: load without profiler"]
-    lines = [line for line in end.err.splitlines() if line in stages]
+    lines = [line for line in complete.err.splitlines() if line in stages]
     assert lines == stages
 
 
-def test_run_json_has_the_load(vllm, tmp_path):
-    end = capture(tmp_path, vllm(), "--input-len", 9, "--seed", 3, "--requests", 2).ended()
-    assert end.said["load"] == {
+def test_run_json_has_the_load(complete):
+    assert complete.said["load"] == {
         "kind": "built-in",
         "api": "completions",
         "prompts": {"input_len": 9, "seed": 3},
@@ -25,7 +32,7 @@ def test_run_json_has_the_load(vllm, tmp_path):
         "ignore_eos": True,
         "warmups": 1,
     }
-    assert end.said["tensor_parallel"] == 1
+    assert complete.said["tensor_parallel"] == 1
 
 
 def test_run_json_has_the_command_of_a_load_without_its_secrets(vllm, tmp_path):
@@ -48,7 +55,7 @@ def test_a_concurrency_that_was_not_reached_is_told_once(vllm, tmp_path):
 
 def test_several_windows_without_the_profiler(vllm, tmp_path):
     options = ("--windows", 3, "--concurrency", 4, "--requests", 1)
-    end = capture(tmp_path, vllm(), *options).ended()
+    end = capture(tmp_path, vllm(), *options, is_read=False).ended()
     assert end.code == 0, end.err
     assert end.err.count("r: load without profiler") == 3
     assert end.err.count("concurrency: ") == 1
@@ -60,7 +67,7 @@ def test_several_windows_without_the_profiler(vllm, tmp_path):
 
 
 def test_run_json_of_each_run_has_its_own_concurrency(vllm, tmp_path):
-    end = capture(tmp_path, vllm(), "--concurrency", "1,2").ended()
+    end = capture(tmp_path, vllm(), "--concurrency", "1,2", is_read=False).ended()
     assert end.code == 0, end.err
     for number in (1, 2):
         said = json.loads((tmp_path / "runs" / f"{RUN}-c{number}" / "run.json").read_text())
@@ -68,9 +75,9 @@ def test_run_json_of_each_run_has_its_own_concurrency(vllm, tmp_path):
         assert [window["n_requests_at_once"] for window in said["windows"]] == [number] * 2
 
 
-def test_run_json_says_whether_there_are_scopes(vllm, tmp_path):
-    assert capture(tmp_path / "a", vllm()).ended().said["options"]["scopes"] is True
-    end = capture(tmp_path / "b", vllm(), "--no-scopes").ended()
+def test_run_json_says_whether_there_are_scopes(complete, vllm, tmp_path):
+    assert complete.said["options"]["scopes"] is True
+    end = capture(tmp_path, vllm(), "--no-scopes", is_read=False).ended()
     assert end.said["options"]["scopes"] is False
 
 

@@ -55,6 +55,6 @@ def test_a_version_without_timestamps_is_told(tmp_path, version, is_told):
 
 
 def test_that_there_is_no_nccl_is_told(vllm, tmp_path):
-    end = capture(tmp_path, vllm(), "--nccl-log").ended()
+    end = capture(tmp_path, vllm(), "--nccl-log", is_read=False).ended()
     assert end.code == 0, end.err
     assert "there is no NCCL" in end.err

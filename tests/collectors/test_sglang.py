@@ -11,6 +11,7 @@ import time
 import duckdb
 import httpx
 import pytest
+from capturing import RECORD
 
 from tracekit.collectors.engines.sglang import Sglang
 from tracekit.collectors.options import ProfileOptions
@@ -25,9 +26,10 @@ def port():
         return str(probe.getsockname()[1])
 
 
-def capture(folder, packages, *words, version="0.5.23", exit_code=0):
+def capture(folder, packages, *words, version="0.5.23", exit_code=0, is_read=True):
+    tracekit = ("-m", "tracekit") if is_read else (RECORD,)
     done = subprocess.run(
-        [sys.executable, "-m", "tracekit", "capture", "--run", "r", "--steps", "6", *words],
+        [sys.executable, *tracekit, "capture", "--run", "r", "--steps", "6", *words],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(packages), "FAKE_SGLANG": version},
         capture_output=True,
@@ -65,7 +67,7 @@ def test_each_rank_is_recorded(tmp_path, packages, port, form, version):
 
 def test_stacks_and_shapes_are_off_unless_asked_for(tmp_path, packages, port):
     server = [*launched(packages, "module"), "--model-path", "m", "--port", port]
-    capture(tmp_path, packages, "--shapes", "--", *server)
+    capture(tmp_path, packages, "--shapes", "--", *server, is_read=False)
     ((name, asked),) = asked_of(tmp_path).items()
     assert name.startswith("profiled-")
     assert (asked["with_stack"], asked["record_shapes"]) == (False, True)
@@ -82,7 +84,8 @@ def test_a_server_that_runs_already_is_attached_to(tmp_path, packages, port, met
         try:
             url = f"http://127.0.0.1:{port}"
             wait_until_healthy(url)
-            done = capture(tmp_path, packages, "--url", url, "--trace-dir", "traces")
+            words = ("--url", url, "--trace-dir", "traces")
+            done = capture(tmp_path, packages, *words, is_read=False)
         finally:
             process.terminate()
     assert len(asked_of(tmp_path)) == 1
