@@ -8,7 +8,6 @@ import time
 
 from fake_vllm import faults
 from fake_vllm.arguments import parse
-from fake_vllm.bench import bench
 from fake_vllm.engine import Engine
 from fake_vllm.generations import Generation
 from fake_vllm.profiler import Profiler
@@ -80,6 +79,8 @@ def main(version):
         sys.stdout.write(f"{version}\n")
         return
     if (command, *words[:1]) == ("bench", "serve"):
+        from fake_vllm.bench import bench  # a third of a server's start, which has no use for it
+
         bench(words[1:])
         return
     if command != "serve":
