@@ -5,6 +5,7 @@ import pandas as pd
 
 from tracekit import colors, units
 from tracekit.app.charts import palette
+from tracekit.app.charts.rows import FIT
 
 MS = 1e6
 US = 1e3
@@ -152,7 +153,8 @@ def split(frame: pd.DataFrame, is_dark: bool) -> alt.Chart:
     picture: alt.Chart = (
         alt.Chart(
             drawn,
-            height=alt.Step(ROW),
+            height=ROW * drawn["row"].nunique(),
+            autosize=FIT,
             description="Time of collectives in a step, by phase and category",
         )
         .mark_bar()
@@ -197,7 +199,8 @@ def rank_steps(frame: pd.DataFrame, measure: str, is_dark: bool) -> alt.Chart:
     picture: alt.Chart = (
         alt.Chart(
             cells[names],
-            height=alt.Step(ROW),
+            height=ROW * cells["row"].nunique(),
+            autosize=FIT,
             description=f"Map of ranks and steps: {meaning}",
         )
         .mark_rect(aria=False)  # else words are made for each cell
@@ -246,7 +249,8 @@ def last(frame: pd.DataFrame, is_dark: bool) -> alt.LayerChart:
     words = base.mark_text(align="left", dx=6, color=palette.ink(is_dark)).encode(text="said:N")
     shown = base.mark_bar(color=group.dark if is_dark else group.light, height=ROW - 8)
     return alt.LayerChart(layer=[shown, words]).properties(
-        height=alt.Step(ROW),
+        height=ROW * len(bars),
+        autosize=FIT,
         description="What the others wait for each rank in a step, and how often it is last",
     )
 

@@ -5,6 +5,7 @@ import pandas as pd
 
 from tracekit import colors
 from tracekit.app.charts import palette
+from tracekit.app.charts.rows import FIT
 from tracekit.app.charts.steps import CLOSING, QUIET
 
 MS = 1e6
@@ -51,7 +52,9 @@ def phases(frame: pd.DataFrame, is_dark: bool) -> alt.LayerChart:
         )
     )
     return alt.LayerChart(layer=[bars, strips]).properties(
-        height=alt.Step(ROW), description="Phases of a step, and of an emitted token"
+        height=ROW * parts["of"].nunique(),
+        autosize=FIT,
+        description="Phases of a step, and of an emitted token",
     )
 
 

@@ -5,6 +5,7 @@ import pandas as pd
 
 from tracekit import colors
 from tracekit.app.charts import palette
+from tracekit.app.charts.rows import FIT
 
 MS = 1e6
 US = 1e3
@@ -46,7 +47,8 @@ def lanes(
     picture: alt.Chart = (
         alt.Chart(
             drawn.drop(columns=place),
-            height=alt.Step(LANE),
+            height=LANE * len(order),
+            autosize=FIT,
             description=f"What runs on the device in step {step}, by rank and stream",
         )
         .mark_bar(height=LANE - 4, clip=True, aria=False)  # else words are made for each bar

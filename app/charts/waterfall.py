@@ -8,6 +8,7 @@ import altair as alt
 import pandas as pd
 
 from tracekit import units
+from tracekit.app.charts.rows import FIT
 from tracekit.cli import waterfall
 
 MS = 1e6
@@ -62,7 +63,8 @@ def bars(
     ends = rule.encode(y="place:O", x="low:Q", x2="high:Q")
     layers = [shown, *_words(base, ink), *([] if interval.empty else [ends])]
     return alt.LayerChart(layer=layers).properties(
-        height=alt.Step(ROW),
+        height=ROW * len(drawn),
+        autosize=FIT,
         description=f"From {sides[0]} to {sides[1]}, part by part: {title}",
     )
 
