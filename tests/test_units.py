@@ -15,6 +15,7 @@ from tracekit.units import duration, gb_per_s, ms, ms_change, percent, size, us
         (12_110_000, "12.1 ms"),
         (465_004_000, "465 ms"),
         (-2_500, "-2.50 us"),
+        (-0.3, "0 ns"),
         (61_000_000_000, "61.0 s"),
         (4_000_000_000_000, "4,000 s"),
     ],

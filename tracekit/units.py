@@ -37,7 +37,7 @@ def duration(ns: float | None) -> str:
         # Rounding comes first: 999,999 ns is 1.00 ms, not 1000 us.
         if abs(ns) >= size * 0.9995:
             return f"{_three_digits(ns / size)} {unit}"
-    return f"{ns:.0f} ns"
+    return f"{_rounded(ns, 0):.0f} ns"
 
 
 def size(n_bytes: float | None) -> str:
