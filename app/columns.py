@@ -1,5 +1,6 @@
 """Columns of a report as a table shows them: in a readable unit, with their meaning."""
 
+import re
 from collections.abc import Sequence
 
 import pandas as pd
@@ -8,22 +9,55 @@ from streamlit.elements.lib.column_types import ColumnConfig
 
 from tracekit.queries.header import Column, Query
 
-TIMES = ((1e9, "s", "%.3f"), (1e6, "ms", "%.3f"), (1e3, "us", "%.1f"))
+TIMES = ((1e9, "s", 3), (1e6, "ms", 3), (1e3, "us", 1))
 """Units of time and the digits they take; a table has the largest that its median time fills."""
 
-Unit = tuple[float, str, str]
+Unit = tuple[float, str, int]
 
-WORDS = {
+TITLES = {
+    "all_reduce_share_of_step": "AllReduce of step",
+    "break_even_acceptance": "breaks even at",
     "busbw_gb_per_s": "bus bandwidth, GB/s",
-    "dp": "engine",
+    "class": "mostly",
+    "column_name": "column",
+    "dtype": "element type",
     "first_habit_step": "straggler from step",
+    "is_unprofiled": "without profiler",
     "last_habit_step": "to step",
+    "measured_ns": "calibration ns",
+    "model_ns": "NCCL's bound ns",
+    "n_lost": "events lost",
     "of_n": "of",
     "row_kind": "part",
     "speculative_method": "drafts",
+    "sum_ns": "time ns",
     "tensor_parallel": "TP",
 }
 """Titles of columns whose names say too little, or more than a narrow column holds."""
+
+WORDS = {
+    "all_reduce": "AllReduce",
+    "dp": "engine",
+    "dur": "time",
+    "gpu": "GPU",
+    "high": "to",
+    "impl": "implementation",
+    "k": "K",
+    "low": "from",
+    "n": "number",
+    "ns per": "time per",
+    "p10": "10th percentile",
+    "p50": "median",
+    "p90": "90th percentile",
+    "per s": "per second",
+    "speedup": "speed-up",
+}
+"""What a word of a column's name, or two, is to a reader."""
+
+_WORDS = re.compile(rf"\b({'|'.join(sorted(WORDS, key=len, reverse=True))})\b")
+
+_LAST = re.compile(r" (median|from|to)$")
+"""What of a quantity a column has: after a comma, as the unit is."""
 
 SHARE = ("share", "rate")
 """Words that tell by a column's name that it is a part of a whole."""
@@ -46,19 +80,34 @@ def readable(
 
 def _readable(values: pd.Series, column: Column, time: Unit) -> tuple[pd.Series, ColumnConfig]:
     name, meaning = column.name, column.meaning
-    words = WORDS.get(name, name.removeprefix("n_").replace("_", " "))
+    words = _title(name)
     if _is_time(name):
-        size, unit, form = time
-        title = f"{words.removesuffix(' ns').replace('ns per', 'time per')}, {unit}"
-        config = st.column_config.NumberColumn(title, help=meaning, format=form)
-        return values.astype("Float64") / size, config
+        size, unit, digits = time
+        config = st.column_config.NumberColumn(
+            f"{words}, {unit}", help=meaning, format=f"%.{digits}f"
+        )
+        return _rounded(values.astype("Float64") / size, digits), config
     if set(name.split("_")) & set(SHARE) or name == "break_even_acceptance":
-        return values, st.column_config.NumberColumn(words, help=meaning, format="percent")
+        config = st.column_config.NumberColumn(words, help=meaning, format="percent")
+        return _rounded(values, 4), config
     if pd.api.types.is_float_dtype(values) and not (values.dropna() % 1 == 0).all():
-        return values, st.column_config.NumberColumn(words, help=meaning, format="%.2f")
+        config = st.column_config.NumberColumn(words, help=meaning, format="%.2f")
+        return _rounded(values, 2), config
     if pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values):
         return values, st.column_config.NumberColumn(words, help=meaning, format="localized")
     return values, st.column_config.Column(words, help=meaning)
+
+
+def _title(name: str) -> str:
+    """The column's name in words, without its unit of time."""
+    plain = re.sub(r"^(n|is)_", "", name).replace("_", " ").replace("all reduce", "all_reduce")
+    words = TITLES.get(name) or _WORDS.sub(lambda word: WORDS[word[0]], plain)
+    return _LAST.sub(r", \1", words.removesuffix(" ns"))
+
+
+def _rounded(values: pd.Series, digits: int) -> pd.Series:
+    """As they are shown: a little less than nothing is nothing, without a sign."""
+    return values.astype("Float64").round(digits) + 0.0
 
 
 def _is_time(name: str) -> bool:

@@ -14,7 +14,7 @@ BREAKDOWN = queries.load("breakdown")
     ("times", "title", "shown"),
     [
         ([2_000, 1_500, 1_000_000], "busy, us", [2.0, 1.5, 1000.0]),
-        ([2_000_000, 1_500_000, 3], "busy, ms", [2.0, 1.5, 0.000003]),
+        ([2_000_000, 1_500_000, 3], "busy, ms", [2.0, 1.5, 0.0]),
         ([3_000_000_000], "busy, s", [3.0]),
         ([0, 0], "busy, us", [0.0, 0.0]),
     ],
@@ -40,6 +40,13 @@ def test_a_table_has_one_unit_of_time_and_whole_numbers_without_digits():
         ("comms", "busbw_gb_per_s", "bus bandwidth, GB/s"),
         ("comm_issues", "of_n", "of"),
         ("run_list", "n_decode_steps", "decode steps"),
+        ("breakdown", "p90_ns", "90th percentile, us"),
+        ("comms", "transfer_p50_ns", "transfer, median, us"),
+        ("comms", "dur_p50_ns", "time, median, us"),
+        ("spec_phases", "all_reduce_ns", "AllReduce, us"),
+        ("whatif", "speedup_low", "speed-up, from"),
+        ("whatif", "tokens_per_s_high", "tokens per second, to"),
+        ("run_headline", "is_unprofiled", "without profiler"),
     ],
 )
 def test_a_column_is_named_in_words(report, column, title):
@@ -53,6 +60,14 @@ def test_shares_are_per_cent_and_explained_in_the_words_of_the_header():
     assert config["share_of_step"]["type_config"]["format"] == "percent"
     (meaning,) = (c.meaning for c in BREAKDOWN.columns if c.name == "share_of_step")
     assert config["share_of_step"]["help"] == meaning
+
+
+def test_what_rounds_to_nothing_has_no_sign():
+    frame = pd.DataFrame(
+        {"busy_ns": [-1.0, 5e6], "share_of_step": [-1e-7, 1], "calls": [-0.001, 2]}
+    )
+    made, _ = columns.readable(frame, BREAKDOWN, tuple(frame))
+    assert [str(value) for value in made.iloc[0]] == ["0.0", "0.0", "0.0"]
 
 
 def test_a_column_with_nothing_in_it_is_left_out():
