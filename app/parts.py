@@ -22,6 +22,7 @@ __all__ = [
     "empty",
     "escaped",
     "headline",
+    "named",
     "shell",
     "table",
     "telling",
@@ -50,6 +51,9 @@ JOINER = "\u2060"
 
 _PER_CENT = re.compile(r"(?<=\d) (?=%)")
 
+WIDE = 10_000
+"""Columns of a line of the command line's pages that is to stay whole."""
+
 _LETTERS = 120
 _WORD = re.compile(rf"\S{{{_LETTERS + 1},}}")
 """A word that is shown without its middle: a name of 2,000 letters would fill the screen."""
@@ -60,6 +64,11 @@ def escaped(text: str) -> str:
     short = _WORD.sub(lambda word: shorten(word[0], _LETTERS), visible(text))
     whole = _PER_CENT.sub("\u00a0", short)
     return _SIGNS.sub(r"\\\1", _LINKS.sub(JOINER, whole))
+
+
+def named(name: str) -> str:
+    """A name as it stands in a heading or a sentence: a long one without its middle."""
+    return shorten(name, _LETTERS)
 
 
 @contextmanager

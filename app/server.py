@@ -86,6 +86,7 @@ def _ask() -> None:
         for row in data.rows("run_list")[:1]:
             data.summarized(row.run)
             data.found_late(row.run)
+        data.rows("run_headline")
 
 
 if __name__ == "__main__":

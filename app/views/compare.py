@@ -39,7 +39,8 @@ chosen = choice.current()
 
 def compare(bases: list[str], others: list[str]) -> None:
     """The two side by side, each a run or repeats of one, where they may be compared."""
-    base, other = names = compare_page.side(bases, "base"), compare_page.side(others, "other")
+    base = parts.named(compare_page.side(bases, "base"))
+    other = parts.named(compare_page.side(others, "other"))
     st.subheader(parts.escaped(f"{other} against {base}"))
     sides: dict[str, Value] = {"base": bases, "other": others}
     context = data.rows("compare_context", **sides)
@@ -55,7 +56,7 @@ def compare(bases: list[str], others: list[str]) -> None:
             f"tracekit steps {quote(bases[0])}",
         )
     else:
-        steps(rows, sides, names)
+        steps(rows, sides, (base, other))
     facts(context, sides)
 
 

@@ -26,31 +26,25 @@ TOPICS = {
 """What each finding is about, in a word, and where its proof is."""
 
 COLUMNS = (
-    "run",
-    "engine",
-    "model",
-    "gpu",
-    "tensor_parallel",
-    "n_ranks",
-    "speculative_method",
-    "n_decode_steps",
-    "n_activities",
-    "n_lost",
+    *("run", "speculative_method", "ns_per_token", "all_reduce_share_of_step", "step_p50_ns"),
+    *("is_unprofiled", "kind", "n_steps", "n_ranks", "tensor_parallel", "n_lost", "model", "gpu"),
 )
 
 
 def show_runs(runs: list[SimpleNamespace]) -> None:
-    """All runs; a click chooses one."""
+    """All runs with their headlines; a click chooses one."""
     st.subheader("All runs")
-    frame = data.report("run_list")
-    parts.table(frame, "run_list", {}, COLUMNS, pick=lambda row: choice.keep("run", runs[row].run))
+    frame = data.report("run_headline")
+    parts.table(
+        frame, "run_headline", {}, COLUMNS, pick=lambda row: choice.keep("run", runs[row].run)
+    )
 
 
 def show_run(run: SimpleNamespace) -> None:
     """What the run is, its key figures, and what was found."""
-    st.subheader(parts.escaped(run.run))
+    st.subheader(parts.escaped(parts.named(run.run)))
     facts = (page.engine(run), run.model, run.gpu, page.ranks(run, run.n_ranks))
-    st.caption(parts.escaped(" · ".join(filter(None, facts))))
+    st.caption(parts.escaped(" · ".join(parts.named(fact) for fact in facts if fact)))
     if run.status == "failed":
         st.warning(parts.escaped(f"The capture failed: {run.error or 'no reason given'}"))
     figures, findings = data.summarized(run.run)

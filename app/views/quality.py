@@ -11,9 +11,6 @@ from tracekit.cli.headline import profiling
 
 ON_CPU = "A CPU has no launches: its work is in the step that it runs in."
 
-WIDE = 10_000
-"""Columns of a page whose sentences are to stay whole."""
-
 DOUBTS = (
     (
         "losses",
@@ -42,7 +39,7 @@ def show_trust(run: str) -> None:
                 f"kernels of no known class; {sources}. {launches(row, facts.backend == 'cpu')}"
             )
         )
-    for sentence in profiling(data.rows("profiling_cost", run=run), WIDE):
+    for sentence in profiling(data.rows("profiling_cost", run=run), parts.WIDE):
         st.markdown(parts.escaped(sentence))
 
 

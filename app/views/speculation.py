@@ -10,6 +10,7 @@ from tracekit import units
 from tracekit.app import choice, data, pairs, parts, supposing, theme
 from tracekit.app.charts import speculation
 from tracekit.cli import page, spec, whatif_inputs, whatif_page
+from tracekit.cli.headline import profiling, speed, traced
 from tracekit.queries.header import Value
 from tracekit.report.document import Figure
 from tracekit.whatif import forbidden, told
@@ -47,9 +48,12 @@ def measured() -> None:
         )
         return
     phases = data.rows("spec_phases", **chosen.params("spec_phases"))
-    parts.headline([*_drafted(totals), *_figures(head, phases)])
+    cost = data.rows("profiling_cost", run=chosen.run)
+    parts.headline([*_drafted(totals), *_figures(head, phases, cost)])
     if phases:
         per_phase()
+        for words in [*(traced(row, cost) for row in head), *profiling(cost, parts.WIDE)]:
+            st.caption(parts.escaped(words))
     left, right = st.columns([2, 3])
     with left:
         acceptance()
@@ -70,14 +74,16 @@ def _drafted(totals: list[SimpleNamespace]) -> list[Figure]:
     return found
 
 
-def _figures(head: list[SimpleNamespace], phases: list[SimpleNamespace]) -> list[Figure]:
-    found = [
-        Figure(
-            "emitted token", units.ms(row.ns_per_token), "ms", f"step {units.ms(row.step_ns)} ms"
-        )
-        for row in head
-        if row.ns_per_token is not None
-    ]
+def _figures(
+    head: list[SimpleNamespace], phases: list[SimpleNamespace], cost: list[SimpleNamespace]
+) -> list[Figure]:
+    found = []
+    for row in head:
+        ns_per_token, _, is_unprofiled = speed(row, cost)
+        if ns_per_token is not None:
+            window = "without the profiler" if is_unprofiled else "profiled"
+            found.append(Figure("emitted token", units.ms(ns_per_token), "ms", window))
+        found.append(Figure("step", units.ms(row.step_ns), "ms", "mean, profiled"))
     for row in phases:
         if row.phase in ("draft", "verify"):
             calls = f"AllReduce {units.ms(row.all_reduce_ns)} ms of it"

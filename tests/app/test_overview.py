@@ -1,5 +1,7 @@
 """The first page: what a new user looks for is on it, in the numbers of the reports."""
 
+import pytest
+
 import tracekit
 from tracekit import units
 
@@ -30,5 +32,9 @@ def test_whether_drafts_pay_is_told_by_a_run_of_the_same_model(view):
 def test_every_run_is_in_the_table(view, db):
     frame = view().dataframe[0].value
     assert list(frame["run"]) == tracekit.open(db).runs()
-    (row,) = tracekit.open(db).report("run_list", run="baseline").records()
-    assert list(frame.loc[frame["run"] == "baseline", "n_activities"]) == [row.n_activities]
+    (row,) = tracekit.open(db).report("run_headline", run="baseline").records()
+    of_run = frame[frame["run"] == "baseline"].iloc[0]
+    assert of_run["ns_per_token"] == pytest.approx(row.ns_per_token / 1e6, abs=1e-3)
+    assert of_run["all_reduce_share_of_step"] == pytest.approx(
+        row.all_reduce_share_of_step, abs=1e-4
+    )

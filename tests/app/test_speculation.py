@@ -3,12 +3,15 @@
 import json
 
 import pytest
+from database import write_database
+from samples import eagle3
 
 import tracekit
 from tracekit import units
 from tracekit.app import parts
 from tracekit.app.charts import speculation
 from tracekit.cli import whatif_page
+from tracekit.cli.headline import profiling
 from tracekit.whatif import told
 
 DRAFT, BASELINE = "vllm_cpu_tp2_draft", "vllm_cpu_tp2_baseline"
@@ -83,6 +86,16 @@ def test_a_run_without_drafts_says_so_and_shows_the_prediction(view):
     page = view("speculation", run=BASELINE)
     assert "no step that checks drafts" in said(page)
     assert "suppose_k" in [slider.key for slider in page.select_slider]
+
+
+def test_what_the_profiler_costs_is_told_in_the_words_of_the_command_line(view, tmp_path):
+    path = write_database(tmp_path / "runs.duckdb", eagle3)
+    page = view("speculation", database=path, run="eagle3")
+    cost = report(path, "profiling_cost", run="eagle3").records()
+    told = [parts.escaped(words) for words in profiling(cost, parts.WIDE)]
+    captions = [caption.value for caption in page.caption]
+    assert [words for words in told if words in captions] == told != []
+    assert any("of the 2 steps traced" in words for words in captions)
 
 
 def test_a_run_that_allows_no_prediction_says_why(view):

@@ -153,6 +153,16 @@ def test_windows_that_accept_other_drafts_are_compared_by_step(db):
     assert row["unprofiled_ns_per_token"] == row["profiled_ns_per_token"]
 
 
+def test_a_run_among_others_has_the_speed_without_the_profiler(db):
+    window(db, "unprofiled")
+    window(db, "profiled", is_profiled=True)
+    decoded(db, "unprofiled", seconds=1, tokens=24, drafts=20, accepted=3)
+    decoded(db, "profiled", seconds=2, tokens=24, drafts=20, accepted=3)
+    add(db, "step", "r", rank=0, step=0, kind="decode", dur_ns=us(9), busy_ns=us(8), idle_ns=us(1))
+    (row,) = dicts(db, "run_headline", run="r")
+    assert (row["ns_per_token"], row["is_unprofiled"]) == (pytest.approx(1e9 / 23), True)
+
+
 def test_a_log_that_has_all_steps_counts_those_without_drafts(db):
     window(db, "w")
     # A prefill, 3 steps with a draft (4 tokens accepted, 1 of them cut off), one without.
