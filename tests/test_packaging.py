@@ -17,7 +17,7 @@ FOLDERS = {
     folder: name.replace(".", "/")
     for name, folder in PYPROJECT["tool"]["setuptools"]["package-dir"].items()
 }
-SHIPPED = {".py", ".sql", ".toml", ".tsv", ".typed", ".jinja", ".svg"}
+SHIPPED = {".py", ".sql", ".toml", ".tsv", ".typed", ".jinja", ".svg", ".css"}
 
 
 def source_files():

@@ -21,9 +21,8 @@ pytestmark = pytest.mark.browser
 ROOT = Path(__file__).parents[2]
 RECORDED = sorted((ROOT / "sample_traces").glob("vllm_cpu_tp2_*"))
 DONE = '[data-testid="stApp"][data-test-script-state="notRunning"]'
-KNOWN = ("/_stcore/host-config: ", "/_stcore/health: ", 'Dropping "fit-y"')
-"""Of Streamlit's client: of a view's address it asks first whether the server is below it; and it
-tells each chart to fit, which Vega-Lite says does not hold for a height by rows."""
+KNOWN = ("/_stcore/host-config: ", "/_stcore/health: ")
+"""Of Streamlit's client: of a view's address it asks first whether the server is below it."""
 
 TIMEOUT_MS = 30_000
 
@@ -102,7 +101,7 @@ NUMBERS = [
 """View, what a figure on it is called, and the report, column and unit it comes from."""
 
 DOWNLOADS = [
-    ("", "run_list", {}),
+    ("", "run_headline", {}),
     ("step", "step_histogram", {"run": RUN}),
     ("collectives", "comm_ranks", {"run": RUN}),
     ("speculation", "spec_phases", {"run": RUN}),
@@ -228,6 +227,16 @@ MISSED = """() => [...document.querySelectorAll('a[href], button, input, textare
     .filter(element => !element.hasAttribute('data-reached'))
     .map(element => element.outerHTML.slice(0, 120))"""
 """What can be used and has not been marked as reached; arrow keys lead to a choice's others."""
+
+
+def test_the_link_that_the_keyboard_is_on_is_outlined(view):
+    page, _ = view("", f"run={RUN}")
+    for test_id in ("stSidebarNavLink", "stPageLink-NavLink"):
+        link = page.get_by_test_id(test_id).nth(1)
+        link.focus()
+        page.keyboard.press("Shift+Tab")
+        page.keyboard.press("Tab")
+        assert link.evaluate("e => getComputedStyle(e).outline").endswith("solid 2px"), test_id
 
 
 @pytest.mark.parametrize("name", ["", "step", "collectives", "speculation", "compare", "sql"])
