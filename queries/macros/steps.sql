@@ -14,6 +14,33 @@ FROM steps
 WHERE run = of_run AND is_measured AND (of_dp IS NULL OR dp = of_dp)
     AND kind = coalesce(of_kind, (SELECT main_kind FROM runs WHERE run = of_run));
 
+-- Steps that a page is about, a row for each rank, and whether their times are shown (`is_shown`): those of a
+-- kind, by default the run's main one, where they are measured; or those of one number, cut ones too. Engines run
+-- steps of one number side by side: then their kind is by default decode, else that of most.
+CREATE OR REPLACE MACRO asked_steps(of_run, of_kind, of_dp, of_rank, of_step) AS TABLE
+WITH here AS (
+    SELECT *, min(start_ns) OVER (PARTITION BY dp, rank) AS first_step_ns
+    FROM steps
+    WHERE run = of_run AND (of_dp IS NULL OR dp = of_dp) AND (of_rank IS NULL OR rank = of_rank)
+)
+
+SELECT
+    *,
+    dur_ns IS NOT NULL AND (is_measured OR of_step IS NOT NULL) AS is_shown
+FROM here
+WHERE (of_step IS NULL OR step = of_step)
+    AND kind = coalesce(of_kind, CASE
+        WHEN of_step IS NULL THEN (SELECT main_kind FROM runs WHERE run = of_run)
+        ELSE (
+            SELECT kind
+            FROM here
+            WHERE step = of_step AND dur_ns IS NOT NULL
+            GROUP BY kind
+            ORDER BY kind = 'decode' DESC, count(*) DESC, kind
+            LIMIT 1
+        )
+    END);
+
 -- What config.json says of the models of runs. The target's is the one with experts: drafters have none.
 CREATE OR REPLACE MACRO model_configs(of_runs) AS TABLE
 SELECT

@@ -34,28 +34,10 @@
 -- Limits: the unit is the step, ranks reduced first by the mean; a step without the row counts as 0. Cut steps are
 --     left out (steps.is_measured). Work is attributed by its launch and unclipped, so overlap can be positive.
 
-WITH -- Engines run steps of one number side by side, of different kinds.
-steps_of_number AS (
-    SELECT kind
-    FROM steps
-    WHERE run = $run AND step = $step AND dur_ns IS NOT NULL
-        AND ($dp IS NULL OR dp = $dp) AND ($rank IS NULL OR rank = $rank)
-    GROUP BY kind
-    ORDER BY kind = 'decode' DESC, count(*) DESC, kind
-    LIMIT 1
-),
-
-chosen AS (
+WITH chosen AS (
     SELECT dp, rank, step, dur_ns, busy_ns, coalesce(wait_for_work_ns, 0) AS wait_ns, idle_ns
-    FROM steps
-    WHERE run = $run
-        AND ($dp IS NULL OR dp = $dp)
-        AND ($rank IS NULL OR rank = $rank)
-        AND kind = coalesce($kind, CASE
-            WHEN $step IS NULL THEN (SELECT main_kind FROM runs WHERE run = $run)
-            ELSE (SELECT kind FROM steps_of_number)
-        END)
-        AND CASE WHEN $step IS NULL THEN is_measured ELSE step = $step AND dur_ns IS NOT NULL END
+    FROM asked_steps($run, $kind, $dp, $rank, $step)
+    WHERE is_shown
 ),
 
 units AS (

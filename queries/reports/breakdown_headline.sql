@@ -44,34 +44,12 @@
 --   unplaced_ns BIGINT: their durations added up.
 -- Limits: profiling slows the host: shares are right, times are those of the profiled run.
 
-WITH -- Engines run steps of one number side by side, of different kinds.
-steps_of_number AS (
-    SELECT kind
-    FROM steps
-    WHERE run = $run AND step = $step AND dur_ns IS NOT NULL
-        AND ($dp IS NULL OR dp = $dp) AND ($rank IS NULL OR rank = $rank)
-    GROUP BY kind
-    ORDER BY kind = 'decode' DESC, count(*) DESC, kind
-    LIMIT 1
-),
-
-of_kind AS (
-    SELECT *
-    FROM steps
-    WHERE run = $run
-        AND ($dp IS NULL OR dp = $dp)
-        AND ($rank IS NULL OR rank = $rank)
-        AND ($step IS NULL OR step = $step)
-        AND kind = coalesce($kind, CASE
-            WHEN $step IS NULL THEN (SELECT main_kind FROM runs WHERE run = $run)
-            ELSE (SELECT kind FROM steps_of_number)
-        END)
+WITH asked AS (
+    SELECT * FROM asked_steps($run, $kind, $dp, $rank, $step)
 ),
 
 chosen AS (
-    SELECT *
-    FROM of_kind
-    WHERE dur_ns IS NOT NULL AND (is_measured OR $step IS NOT NULL)
+    SELECT * FROM asked WHERE is_shown
 ),
 
 units AS (
@@ -156,7 +134,7 @@ unlinked AS (
 SELECT
     kind,
     n_steps,
-    (SELECT count(DISTINCT (dp, step)) FROM of_kind) - n_steps AS n_cut,
+    (SELECT count(DISTINCT (dp, step)) FROM asked) - n_steps AS n_cut,
     is_cut,
     (SELECT list(DISTINCT dp ORDER BY dp) FROM chosen) AS engines,
     (SELECT count(DISTINCT (dp, rank)) FROM chosen) AS n_ranks,

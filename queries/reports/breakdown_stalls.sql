@@ -22,31 +22,13 @@
 -- Limits: a gap counts from half of the step and 1 ms on, if nothing was queued (the next activity was launched after
 --     the gap began) or the host sat in one call for half of it. Needs launch calls in the trace.
 
-WITH -- Engines run steps of one number side by side, of different kinds.
-steps_of_number AS (
-    SELECT kind
-    FROM steps
-    WHERE run = $run AND step = $step AND dur_ns IS NOT NULL
-        AND ($dp IS NULL OR dp = $dp) AND ($rank IS NULL OR rank = $rank)
-    GROUP BY kind
-    ORDER BY kind = 'decode' DESC, count(*) DESC, kind
-    LIMIT 1
-),
-
-chosen AS (
+WITH chosen AS (
     SELECT
         dp, rank, step, start_ns, dur_ns, starved_ns, coalesce(wait_for_work_ns, 0) AS wait_ns,
         greatest(dur_ns / 2, 1_000_000) AS long_ns,
-        min(start_ns) OVER (PARTITION BY dp, rank) AS first_step_ns
-    FROM steps
-    WHERE run = $run
-    QUALIFY ($dp IS NULL OR dp = $dp)
-        AND ($rank IS NULL OR rank = $rank)
-        AND kind = coalesce($kind, CASE
-            WHEN $step IS NULL THEN (SELECT main_kind FROM runs WHERE run = $run)
-            ELSE (SELECT kind FROM steps_of_number)
-        END)
-        AND CASE WHEN $step IS NULL THEN is_measured ELSE step = $step AND dur_ns IS NOT NULL END
+        first_step_ns
+    FROM asked_steps($run, $kind, $dp, $rank, $step)
+    WHERE is_shown
 ),
 
 -- Before the first window of a rank lies what its first step did ahead of its first kernel.

@@ -34,12 +34,8 @@
 
 WITH chosen AS (
     SELECT dp, rank, step, dur_ns, count(*) OVER (PARTITION BY dp, step) AS n_ranks
-    FROM steps
-    WHERE run = $run
-        AND ($dp IS NULL OR dp = $dp)
-        AND ($rank IS NULL OR rank = $rank)
-        AND kind = coalesce($kind, (SELECT main_kind FROM runs WHERE run = $run))
-        AND CASE WHEN $step IS NULL THEN is_measured ELSE step = $step AND dur_ns IS NOT NULL END
+    FROM asked_steps($run, $kind, $dp, $rank, $step)
+    WHERE is_shown
 ),
 
 totals AS (

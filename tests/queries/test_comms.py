@@ -212,6 +212,16 @@ def test_waiting_and_transfer_add_up_to_the_row_of_the_breakdown():
     assert first["busy_ns"] == row["busy_ns"]
 
 
+def test_a_step_is_told_of_whatever_its_kind():
+    con = database(n_steps=2)
+    con.execute("UPDATE step SET kind = 'prefill' WHERE step = 1")
+    add_call(con, "r", 1, (100, 130), (50, 20), step=1, **FAST)
+    work(con, 1, 1, (50, 20))
+    assert dicts(con, "comm_waiting", run="r") == []
+    _, row = dicts(con, "comm_waiting", run="r", step=1)
+    assert row["waiting_ns"] == us(15)
+
+
 def test_calls_side_by_side_make_all_parts_smaller():
     con = database()
     add_call(con, "r", 0, (100, 130), (50, 20), step=0, **FAST)
