@@ -4,7 +4,8 @@ import os
 import signal
 import subprocess
 import time
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 
 import httpx
 
@@ -22,6 +23,14 @@ def serving(words, port, health="/health", **more):
     finally:
         os.killpg(process.pid, signal.SIGTERM)
         process.wait(60)
+
+
+@contextmanager
+def all_serving(servers):
+    """Runs several such side by side, as many starting at once as there are cores: their URLs."""
+    n_cores = len(os.sched_getaffinity(0))
+    with ExitStack() as running, ThreadPoolExecutor(n_cores) as pool:
+        yield list(pool.map(running.enter_context, servers))
 
 
 def is_healthy(address):
