@@ -79,6 +79,14 @@ WHERE run = of_run
     AND (of_phase IS NULL OR phase = of_phase)
     AND (of_category IS NULL OR category = of_category);
 
+-- The same a row for each call, over the ranks of it.
+CREATE OR REPLACE MACRO chosen_calls(of_run, of_kind, of_dp, of_phase, of_category) AS TABLE
+SELECT *
+FROM collective_calls
+SEMI JOIN chosen_collectives(of_run, of_kind, of_dp, of_phase, of_category) AS ranks
+    ON ranks.collective = collective_calls.collective
+WHERE run = of_run;
+
 -- What makes of a run's traced times those of its server without the profiler, and the tokens that a stream
 -- got of a step there, where that was counted; where a run of the list has no such window, all stays as traced.
 CREATE OR REPLACE MACRO unprofiled_speed(of_runs) AS TABLE

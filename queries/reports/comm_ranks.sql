@@ -42,9 +42,8 @@ WITH ranks AS (
 
 calls AS (
     SELECT *
-    FROM collective_calls
-    SEMI JOIN ranks ON ranks.collective = collective_calls.collective
-    WHERE run = $run
+    FROM chosen_calls($run, $kind, $dp, $phase, $category)
+    WHERE transfer_ns IS NOT NULL
 ),
 
 step_costs AS (

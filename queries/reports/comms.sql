@@ -102,9 +102,7 @@ calls AS (
     SELECT
         *,
         count(last_dp) OVER (PARTITION BY phase, category, impl, bytes, last_dp, last_rank) AS n_last
-    FROM collective_calls
-    SEMI JOIN ranks ON ranks.collective = collective_calls.collective
-    WHERE run = $run
+    FROM chosen_calls($run, $kind, $dp, $phase, $category)
 ),
 
 over_ranks AS (
