@@ -10,7 +10,7 @@ import pytest
 import readme
 
 import tracekit
-from tracekit.cli import main
+from tracekit.cli import capture
 
 ROOT = Path(__file__).parent.parent
 GENERATE = runpy.run_path(str(ROOT / "docs" / "generate.py"))
@@ -57,7 +57,7 @@ def test_every_command_of_the_readme_is_run_by_a_test():
 
 
 def test_every_option_that_the_readme_explains_is_there():
-    there = {name for param in main.commands["capture"].params for name in param.opts}
+    there = {name for param in capture.command.params for name in param.opts}
     assert readme.capture_options() - there == set()
 
 

@@ -10,7 +10,7 @@ from database import join, write_database
 from samples import baseline, eagle3
 
 import tracekit
-from tracekit.cli import choice, main
+from tracekit.cli import VERBS, choice, main
 
 
 def stderr_line(result):
@@ -242,8 +242,8 @@ def test_pages_do_not_lock_the_database(call, db, tmp_path):
 
 
 def words_of_verbs():
-    for name, command in sorted(main.commands.items()):
-        parts = getattr(command, "commands", {})
+    for name in sorted(VERBS):
+        parts = getattr(main.get_command(None, name), "commands", {})
         yield from ((name, part) for part in parts) if parts else [(name,)]
 
 

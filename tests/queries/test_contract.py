@@ -9,7 +9,7 @@ import pytest
 from database import memory_database
 
 from tracekit import queries
-from tracekit.cli import main
+from tracekit.cli import breakdown
 
 QUERIES = queries.catalog()
 REPORTS = [query for query in QUERIES if query.kind == "report"]
@@ -75,11 +75,12 @@ def test_names_are_unique():
     assert len(set(names)) == len(names)
 
 
-def test_every_view_file_has_its_place_in_the_order():
-    stems = {
-        entry.name.removesuffix(".sql") for entry in files(queries).joinpath("views").iterdir()
-    }
-    assert stems == set(queries.VIEW_ORDER)
+@pytest.mark.parametrize(
+    ("kind", "order"), [("views", queries.VIEW_ORDER), ("macros", queries.MACRO_ORDER)]
+)
+def test_every_file_that_is_stored_has_its_place_in_the_order(kind, order):
+    stems = {entry.name.removesuffix(".sql") for entry in files(queries).joinpath(kind).iterdir()}
+    assert stems == set(order)
 
 
 def test_views_and_their_columns_are_described_in_the_database(con):
@@ -99,7 +100,7 @@ def test_installing_again_keeps_the_comments():
 
 
 def test_options_offer_the_choices_of_the_reports():
-    breakdown = {param.name: param for param in queries.load("breakdown").params}
-    for option in main.commands["breakdown"].params:
-        if isinstance(option.type, click.Choice) and option.name in breakdown:
-            assert list(option.type.choices) == breakdown[option.name].choices
+    of_report = {param.name: param for param in queries.load("breakdown").params}
+    for option in breakdown.command.params:
+        if isinstance(option.type, click.Choice) and option.name in of_report:
+            assert list(option.type.choices) == of_report[option.name].choices
