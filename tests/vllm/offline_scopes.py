@@ -1,9 +1,11 @@
-"""Runs vLLM in one process and profiles it: `offline_scopes.py METHOD MODELS OUT`.
+"""Profiles vLLM with one method after another: `offline_scopes.py MODELS OUT METHOD...`.
 
-A program for the interpreter of a vLLM environment, started by test_scopes.py. METHOD is one of
-spec_models.METHODS or `baseline`, MODELS the folder that spec_models.py made.
+A program for the interpreter of a vLLM environment, started by test_scopes.py. MODELS is the folder
+that spec_models.py made, each METHOD one of spec_models.METHODS or `baseline`; its trace gets into
+a folder of OUT with its name. All in one process, as importing vLLM takes longer than a run.
 """
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -19,12 +21,14 @@ os.environ |= {
 
 import spec_models
 from vllm import LLM, SamplingParams
+from vllm.distributed import cleanup_dist_env_and_memory
 
 PROMPTS = ("drafts, drafts, drafts and", "one two one two one two", "verify")
 N_TOKENS = 24
 
 
-def main(method: str, models: Path, out: Path) -> None:
+def profile(method: str, models: Path, out: Path) -> None:
+    gc.freeze()  # vLLM collects garbage six times a start, and its modules alone take 0.4 s each
     llm = LLM(
         model=str(spec_models.target(models)),
         dtype="bfloat16",
@@ -47,4 +51,7 @@ def main(method: str, models: Path, out: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))
+    for name in sys.argv[3:]:
+        profile(name, Path(sys.argv[1]), Path(sys.argv[2]) / name)
+        gc.collect()
+        cleanup_dist_env_and_memory()
