@@ -34,7 +34,7 @@ def test_a_server_that_runs_is_attached_to_with_either_load(user, models):
     (user.folder / "traces").mkdir()
     words, port = small(readme.SERVER.replace("DIR", str(user.folder / "traces")), models)
     places = {"8000": port, "DIR": "traces"}
-    load = readme.words(readme.LOAD.replace("...", BENCH))
+    load = ("--warmups", 0, *readme.words(readme.LOAD.replace("...", BENCH)))
     with serving(words, port, env=user.env):
         user.run(readme.words(readme.ATTACH, STEPS, **places, NAME="own"))
         user.run(readme.words(readme.ATTACH, (*STEPS, *load), **places, NAME="bench"))
