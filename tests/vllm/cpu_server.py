@@ -1,7 +1,7 @@
 """How a real vLLM server is started on this machine's CPU."""
 
 import os
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import readme
@@ -40,14 +40,20 @@ ENGINE = ("VLLM::EngineCore", "VLLM::Worker")
 """Titles of the processes that compute."""
 
 
-def pin(pid, engine_core, other_core):
-    """Keeps a process and those it started on a core each: what computes on the first."""
-    for process in _family(pid):
+@contextmanager
+def pinned(engine_core, other_core):
+    """Keeps this process and those it started on a core each: what computes on the first."""
+    cores = os.sched_getaffinity(0)
+    for process in _family(os.getpid()):
         with suppress(OSError):  # it has ended
             title = Path(f"/proc/{process}/cmdline").read_text()
             core = engine_core if title.startswith(ENGINE) else other_core
             for thread in Path(f"/proc/{process}/task").iterdir():
                 os.sched_setaffinity(int(thread.name), {core})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)
 
 
 def _family(pid):

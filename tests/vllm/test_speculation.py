@@ -6,8 +6,6 @@ that sometimes is, with the target as its own draft, with n-grams. `make test-vl
 
 import json
 import os
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from itertools import permutations
 from statistics import median
 
@@ -16,8 +14,8 @@ import pytest
 import readme
 import spec_models
 import vllm_sums
-from cpu_server import environment, pin, small, vllm_python
-from serving import serving
+from cpu_server import environment, pinned, small, vllm_python
+from serving import all_serving, serving
 from user import User
 
 import tracekit
@@ -61,11 +59,9 @@ def folder(models, tmp_path_factory):
     env = environment() | {"VLLM_CPU_OMP_THREADS_BIND": str(cores[-1])}
     env |= scopes_environment(env)
     user = User(found, vllm_python().parent, **env)
-    with ExitStack() as servers, ThreadPoolExecutor(len(cores)) as pool:
-        found_at = pool.map(servers.enter_context, (started(n, models, user) for n in SERVERS))
+    servers = [started(name, models, user) for name in SERVERS]
+    with all_serving(servers) as found_at, pinned(engine_core=cores[-1], other_core=cores[0]):
         urls = dict(zip(SERVERS, found_at, strict=True))
-        pin(os.getpid(), engine_core=cores[-1], other_core=cores[0])
-        servers.callback(os.sched_setaffinity, 0, cores)
         for number in ROUNDS:
             for name in SERVERS:
                 places = {
