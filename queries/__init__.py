@@ -29,6 +29,9 @@ VIEW_ORDER = (
 )
 """Views in the order to create them: a view may read the tables and the views before it."""
 
+MACRO_ORDER = ("steps", "compare", "whatif", "whatif_tokens")
+"""Files of macros in the order to create them, after the views."""
+
 
 @cache
 def catalog() -> tuple[Query, ...]:
@@ -65,7 +68,7 @@ def install(con: duckdb.DuckDBPyConnection) -> None:
     for name in VIEW_ORDER:
         for statement in _view_statements(load(name)):
             con.execute(statement)
-    for name in sorted(_stems("macros")):
+    for name in MACRO_ORDER:
         con.execute(_folder("macros").joinpath(f"{name}.sql").read_text("utf-8"))
     con.execute("COMMIT")
 

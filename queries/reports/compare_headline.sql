@@ -75,60 +75,13 @@
 --     often the interval holds the truth. Where counters tell the tokens, what acceptance varies by chance is added. With one
 --     run on a side, what differs from run to run is in no interval.
 
-WITH batched AS (
-    SELECT *, median(work_ns) OVER (PARTITION BY run, batch) AS run_p50_ns, is_stalled(work_ns, run_p50_ns) AS has_stalled
-    FROM sided_steps($base, $other, $kind, $dp)
-    WHERE $batch IS NULL OR batch = $batch
-),
-
--- A batch's steps, and where some of them stalled once more without those: with and without are two lots.
-lots AS (
-    SELECT *, {'batch': batch, 'is_steady': false} AS lot
-    FROM batched
-    UNION ALL
-    SELECT *, {'batch': batch, 'is_steady': true}
-    FROM batched
-    WHERE NOT has_stalled AND batch IN (SELECT batch FROM batched WHERE has_stalled)
+WITH samples AS (
+    SELECT * FROM compared_steps($base, $other, $kind, $dp, $batch)
 ),
 
 common AS (
-    SELECT
-        lot,
-        any_value(kind) AS kind,
-        any_value(kind) = 'decode' AND count(expected_tokens) = count(*) AS has_tokens,
-        NOT has_tokens AND bool_or(is_verify) AS is_untold,
-        bool_and(is_unprofiled) AS is_unprofiled,
-        least(count(DISTINCT run) FILTER (WHERE is_base), count(DISTINCT run) FILTER (WHERE NOT is_base)) > 1 AS has_repeats,
-        least(count(*) FILTER (WHERE is_base), count(*) FILTER (WHERE NOT is_base)) AS n_least
-    FROM lots
-    GROUP BY lot
-    HAVING n_least > 0
-),
-
--- How far chance puts the mean of a draft's accepted tokens, by the share that each position had.
-acceptance AS (
-    SELECT
-        run,
-        sqrt(greatest(sum((2 * position + 1) * acceptance_rate) - sum(acceptance_rate) ** 2, 0) / max(drafts)) AS deviation
-    FROM spec_decode
-    WHERE position IS NOT NULL
-    GROUP BY run
-),
-
-samples AS (
-    SELECT
-        is_base, lot, run, work_ns, has_stalled, token_source, has_tokens,
-        if(has_tokens, expected_tokens / n_streams, 1) AS tokens,
-        if(has_tokens AND token_source IN ('counters', 'log'), coalesce(deviation, 0), 0) AS token_deviation,
-        row_number() OVER (PARTITION BY is_base, lot ORDER BY run, dp, step) AS place,
-        row_number() OVER (PARTITION BY is_base, lot ORDER BY work_ns) AS rank,
-        sign(work_ns - median(work_ns) OVER side) AS above,
-        work_ns - avg(work_ns) OVER side AS from_mean,
-        work_ns - tokens * sum(work_ns) OVER side / sum(tokens) OVER side AS from_rate
-    FROM lots
-    INNER JOIN common USING (lot)
-    LEFT JOIN acceptance USING (run)
-    WINDOW side AS (PARTITION BY is_base, lot)
+    SELECT DISTINCT lot, kind, has_tokens, is_untold, is_unprofiled, has_repeats, n_least
+    FROM samples
 ),
 
 runs_of_side AS (
@@ -195,14 +148,13 @@ blocks AS (
         sum(work_ns) OVER ahead AS work_ns, sum(tokens) OVER ahead AS tokens, sum(above) OVER ahead AS above
     FROM samples
     INNER JOIN plans USING (is_base, lot)
-    WHERE n >= 8 AND NOT has_repeats
+    WHERE n >= 8 AND NOT plans.has_repeats
     WINDOW ahead AS (PARTITION BY is_base, lot ORDER BY place ROWS BETWEEN CURRENT ROW AND block - 1 FOLLOWING)
     UNION ALL
     SELECT
         is_base, lot, row_number() OVER (PARTITION BY is_base, lot ORDER BY run), count(*),
         sum(work_ns), sum(tokens), sum(above)
     FROM samples
-    INNER JOIN common USING (lot)
     WHERE has_repeats
     GROUP BY is_base, lot, run
 ),
