@@ -5,7 +5,7 @@ import pandas as pd
 
 from tracekit import colors, units
 from tracekit.app.charts import palette
-from tracekit.app.charts.rows import FIT
+from tracekit.app.charts.rows import FIT, labels
 
 MS = 1e6
 US = 1e3
@@ -17,8 +17,8 @@ ROW, PLOT = 26, 380
 SHARPNESS = {"transfer": 1.0, "waiting": 0.45, "not matched": 0.15}
 """Opacity of the parts of a collective's time: each in the colour of its category."""
 
-LABELS = alt.Axis(labelLimit=220, labelOverlap=False)
-"""Of rows: each has its own."""
+LABELS = labels(220)
+"""Of rows."""
 
 SIZE = (
     "datum.value >= 1073741824 ? datum.value / 1073741824 + ' GiB'"

@@ -4,3 +4,10 @@ import altair as alt
 
 FIT = alt.AutoSizeParams(type="fit-x", contains="padding")
 """With a height that is a number: of `alt.Step`, Vega-Lite warns that it cannot be fitted."""
+
+
+def labels(width: int, text: str = "datum.label") -> alt.Axis:
+    """Names beside the rows, of at most that many pixels: each has its own, in its middle."""
+    return alt.Axis(
+        labelExpr=text, labelLimit=width, labelOverlap=False, labelFlush=False, ticks=False
+    )

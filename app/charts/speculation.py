@@ -5,7 +5,7 @@ import pandas as pd
 
 from tracekit import colors
 from tracekit.app.charts import palette
-from tracekit.app.charts.rows import FIT
+from tracekit.app.charts.rows import FIT, labels
 from tracekit.app.charts.steps import CLOSING, QUIET
 
 MS = 1e6
@@ -31,7 +31,7 @@ def phases(frame: pd.DataFrame, is_dark: bool) -> alt.LayerChart:
         .encode(
             x=alt.X("start:Q", title="time, ms"),
             x2="end:Q",
-            y=alt.Y("of:N", title=None, sort=[STEP, TOKEN], axis=alt.Axis(labelLimit=200)),
+            y=alt.Y("of:N", title=None, sort=[STEP, TOKEN], axis=labels(200)),
             color=alt.Color(
                 "part:N", title=None, scale=scale, legend=alt.Legend(orient="top", columns=9)
             ),

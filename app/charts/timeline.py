@@ -5,7 +5,7 @@ import pandas as pd
 
 from tracekit import colors
 from tracekit.app.charts import palette
-from tracekit.app.charts.rows import FIT
+from tracekit.app.charts.rows import FIT, labels
 
 MS = 1e6
 US = 1e3
@@ -42,7 +42,7 @@ def lanes(
     place = ["dp", "rank", "is_side", "stream"]
     drawn = _drawn(frame).assign(opacity=_opacity(frame, step, phase, category))
     order = list(dict.fromkeys(drawn.sort_values(place)["lane"]))
-    axis = alt.Axis(labelExpr=SIDE, labelLimit=200, labelOverlap=False)
+    axis = labels(200, SIDE)
     span = alt.Scale(domain=window, nice=False)
     picture: alt.Chart = (
         alt.Chart(

@@ -8,7 +8,7 @@ import altair as alt
 import pandas as pd
 
 from tracekit import units
-from tracekit.app.charts.rows import FIT
+from tracekit.app.charts.rows import FIT, labels
 from tracekit.cli import waterfall
 
 MS = 1e6
@@ -81,12 +81,7 @@ def _words(base: alt.Chart, ink: str) -> list[alt.Chart]:
 
 def _names(parts: list[str]) -> alt.Axis:
     """Names of the bars, each in its place: two may be alike."""
-    return alt.Axis(
-        labelExpr=f"{json.dumps(parts)}[datum.value]",
-        labelLimit=260,
-        labelOverlap=False,
-        ticks=False,
-    )
+    return labels(260, f"{json.dumps(parts)}[datum.value]")
 
 
 def _bar(row: SimpleNamespace, main: SimpleNamespace, sides: tuple[str, str]) -> dict[str, object]:

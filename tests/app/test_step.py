@@ -125,7 +125,7 @@ def test_lanes_stand_in_the_order_of_ranks_with_the_main_stream_first():
 def test_a_lane_has_its_pixels_whatever_the_legend_takes(db):
     frame = report(db, "timeline", run="baseline", step=2)
     chart = timeline.lanes(frame, 2, (0.0, 1.0), is_dark=False).to_dict()
-    assert chart["height"] == {"step": timeline.LANE}
+    assert chart["height"] == timeline.LANE * 2
     assert chart["mark"]["height"] < timeline.LANE
 
 
