@@ -22,7 +22,6 @@ TITLES = {
     "column_name": "column",
     "dtype": "element type",
     "first_habit_step": "straggler from step",
-    "is_unprofiled": "without profiler",
     "last_habit_step": "to step",
     "measured_ns": "calibration ns",
     "model_ns": "NCCL's bound ns",

@@ -26,8 +26,9 @@ TOPICS = {
 """What each finding is about, in a word, and where its proof is."""
 
 COLUMNS = (
-    *("run", "speculative_method", "ns_per_token", "all_reduce_share_of_step", "step_p50_ns"),
-    *("is_unprofiled", "kind", "n_steps", "n_ranks", "tensor_parallel", "n_lost", "model", "gpu"),
+    *("run", "model", "speculative_method", "ns_per_token", "all_reduce_share_of_step"),
+    *("step_p50_ns", "n_ranks", "n_lost", "is_unprofiled", "kind", "n_steps", "tensor_parallel"),
+    "gpu",
 )
 
 

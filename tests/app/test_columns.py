@@ -46,7 +46,7 @@ def test_a_table_has_one_unit_of_time_and_whole_numbers_without_digits():
         ("spec_phases", "all_reduce_ns", "AllReduce, us"),
         ("whatif", "speedup_low", "speed-up, from"),
         ("whatif", "tokens_per_s_high", "tokens per second, to"),
-        ("run_headline", "is_unprofiled", "without profiler"),
+        ("run_headline", "is_unprofiled", "unprofiled"),
     ],
 )
 def test_a_column_is_named_in_words(report, column, title):
