@@ -1,4 +1,6 @@
-"""What two runs are said to have been: speculative decoding, by settings or by measurement."""
+"""What two runs are said to have been, by settings or by measurement, and what keeps them apart."""
+
+import json
 
 from comparing import add_run
 from database import add, dicts
@@ -55,4 +57,44 @@ def test_runs_of_one_side_that_differ_are_marked(empty):
     rows = dicts(empty, "compare_context", base="plain", other=["eagle3", "ngram"])
     assert [(row["fact"], row["other"]) for row in rows if row["is_mixed"]] == [
         ("speculative decoding", "eagle3, K=3 and ngram, K=3")
+    ]
+
+
+def facts(con, **params):
+    rows = dicts(con, "compare_context", base="base", other="other", **params)
+    return {row["fact"]: (row["verdict"], row["effect"]) for row in rows}
+
+
+def test_context_tells_what_forbids_and_what_only_warns(empty):
+    options = {"engine_version": "0.32.0", "speculative_method": "eagle3"}
+    add_run(empty, "base", TIMES, engine_version="0.31.0", tensor_parallel=2)
+    add_run(empty, "other", TIMES, model="models/tiny-moe", gpu=None, **options)
+    empty.execute("UPDATE file SET metadata = '{\"with_stack\": 1}' WHERE run = 'other'")
+    found = facts(empty)
+    assert found["model"] == ("same", "refused")
+    assert found["tensor parallel"] == ("differs", "refused")
+    assert found["GPU"] == ("unknown", "refused")
+    assert found["engine version"] == ("differs", "warned")
+    assert found["profiler options"] == ("differs", "warned")
+    assert found["speculative decoding"] == ("differs", "noted")
+
+
+def test_a_model_of_the_same_name_and_another_size_differs(empty):
+    for place, (name, layers) in enumerate((("base", 61), ("other", 30)), start=7):
+        add_run(empty, name, TIMES)
+        config = json.dumps({"hidden_size": 7168, "num_hidden_layers": layers})
+        add(empty, "file", name, file_id=place, kind="config", metadata=config)
+    found = facts(empty)
+    assert found["model"] == ("same", "refused")
+    assert found["hidden size"] == ("same", "warned")
+    assert found["layers"] == ("differs", "warned")
+
+
+def test_repeats_that_are_not_alike_differ(empty):
+    add_run(empty, "base", TIMES)
+    add_run(empty, "other", TIMES)
+    add_run(empty, "more", TIMES, model="another")
+    rows = dicts(empty, "compare_context", base=["base", "more"], other="other")
+    assert ("model", "another and tiny-moe", "tiny-moe", "differs") in [
+        (row["fact"], row["base"], row["other"], row["verdict"]) for row in rows
     ]
