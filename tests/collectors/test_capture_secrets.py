@@ -52,7 +52,7 @@ def test_a_complete_capture_holds_none(vllm, tmp_path, version):
 
 
 def test_a_key_from_the_environment_opens_the_server_and_is_not_written(vllm, tmp_path):
-    ended = capture(tmp_path, vllm(), env=ENVIRONMENT).ended()
+    ended = capture(tmp_path, vllm(), env=ENVIRONMENT, is_read=False).ended()
     assert ended.code == 0, ended.err
     check(ended)
 

@@ -8,10 +8,10 @@ import subprocess
 import sys
 import time
 
-import duckdb
 import httpx
 import pytest
 from capturing import RECORD
+from database import memory_run
 
 from tracekit.collectors.engines.sglang import Sglang
 from tracekit.collectors.options import ProfileOptions
@@ -26,10 +26,9 @@ def port():
         return str(probe.getsockname()[1])
 
 
-def capture(folder, packages, *words, version="0.5.23", exit_code=0, is_read=True):
-    tracekit = ("-m", "tracekit") if is_read else (RECORD,)
+def capture(folder, packages, *words, version="0.5.23", exit_code=0):
     done = subprocess.run(
-        [sys.executable, *tracekit, "capture", "--run", "r", "--steps", "6", *words],
+        [sys.executable, RECORD, "capture", "--run", "r", "--steps", "6", *words],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(packages), "FAKE_SGLANG": version},
         capture_output=True,
@@ -58,16 +57,16 @@ def asked_of(folder):
 def test_each_rank_is_recorded(tmp_path, packages, port, form, version):
     server = [*launched(packages, form), "--model-path", "m", "--tp", "2", "--port", port]
     capture(tmp_path, packages, "--", *server, version=version)
-    with duckdb.connect(tmp_path / "tracekit.duckdb", read_only=True) as con:
-        ranks = con.execute("SELECT rank, count(*) >= 6 FROM steps GROUP BY ALL ORDER BY 1")
-        assert ranks.fetchall() == [(0, True), (1, True)]
-        told = con.execute("SELECT engine, engine_version, model, tensor_parallel FROM runs")
-        assert told.fetchall() == [("sglang", version.split()[0], "m", 2)]
+    db = memory_run(tmp_path / "tracekit-runs" / "r")
+    ranks = db.sql("SELECT rank, count(*) >= 6 FROM steps GROUP BY ALL ORDER BY 1")
+    assert ranks.fetchall() == [(0, True), (1, True)]
+    told = db.sql("SELECT engine, engine_version, model, tensor_parallel FROM runs")
+    assert told.fetchall() == [("sglang", version.split()[0], "m", 2)]
 
 
 def test_stacks_and_shapes_are_off_unless_asked_for(tmp_path, packages, port):
     server = [*launched(packages, "module"), "--model-path", "m", "--port", port]
-    capture(tmp_path, packages, "--shapes", "--", *server, is_read=False)
+    capture(tmp_path, packages, "--shapes", "--", *server)
     ((name, asked),) = asked_of(tmp_path).items()
     assert name.startswith("profiled-")
     assert (asked["with_stack"], asked["record_shapes"]) == (False, True)
@@ -84,8 +83,7 @@ def test_a_server_that_runs_already_is_attached_to(tmp_path, packages, port, met
         try:
             url = f"http://127.0.0.1:{port}"
             wait_until_healthy(url)
-            words = ("--url", url, "--trace-dir", "traces")
-            done = capture(tmp_path, packages, *words, is_read=False)
+            done = capture(tmp_path, packages, "--url", url, "--trace-dir", "traces")
         finally:
             process.terminate()
     assert len(asked_of(tmp_path)) == 1
