@@ -83,7 +83,7 @@ def _empty_file():
 
 def memory_database():
     """An empty database, tables and views made; nothing is left of it once it is closed."""
-    con = duckdb.connect(":memory:")
+    con = duckdb.connect(":memory:", config={"memory_limit": "4GB"})  # none needs a tenth of it
     with NamedTemporaryFile(suffix=".duckdb") as file:
         file.write(_empty_file())
         file.flush()
@@ -102,7 +102,10 @@ def write_database(path, *fills):
 
 
 def read_run(con, run, *paths):
-    """What an ingest puts into a database; to make and publish its file takes a third more."""
+    """What an ingest puts into an empty database; to make and publish a file takes a third more.
+
+    Into an empty one alone: an ingest never sees another run.
+    """
     (inputs,) = discover(paths, run=run)
     with TemporaryDirectory() as folder:
         api._fill(store.Scratch(con, Path(folder)), inputs, rules=None, progress=None)

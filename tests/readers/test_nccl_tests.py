@@ -4,8 +4,8 @@ import json
 
 import pytest
 from click.testing import CliRunner
+from database import memory_run
 
-import tracekit
 from tracekit.cli import main
 from tracekit.errors import RunError
 from tracekit.readers.kind import kind_of
@@ -265,23 +265,18 @@ OWN = {
 }  # fmt: skip
 
 
-def ingested(folder):
-    tracekit.ingest(folder, db=folder.parent / "c.duckdb")
-    return tracekit.open(folder.parent / "c.duckdb")
-
-
 def test_measured_sizes_are_a_run_of_their_own(tmp_path):
     folder = tmp_path / "curve"
     folder.mkdir()
     (folder / "calibration.json").write_text(json.dumps(OWN))
     (folder / "nccl.txt").write_text(new_text(ROWS))
     (folder / "report").write_text(json.dumps(report()))
-    db = ingested(folder)
-    assert db.sql("SELECT run, n_ranks, n_activities FROM runs").fetchall() == [("curve", 0, 0)]
+    db = memory_run(folder)
+    assert db.sql("SELECT run, n_ranks, n_activities FROM runs").fetchall() == [("r", 0, 0)]
     assert db.sql("SELECT kind, count(*) FROM file GROUP BY 1").fetchall() == [("calibration", 3)]
     own = db.sql("FROM calibrations WHERE tool = 'tracekit'").fetchall()
     assert own == [
-        ("curve", "tracekit", "burst", "all_reduce", "gloo", 2, None, "bfloat16", 14336, True, 50,
+        ("r", "tracekit", "burst", "all_reduce", "gloo", 2, None, "bfloat16", 14336, True, 50,
          81_000, 99_000, 14336 / 81_000, 14336 / 81_000, 1, 200_000, 0)
     ]  # fmt: skip
     assert db.sql("SELECT count(*) FROM calibrations").fetchall() == [(9,)]
@@ -302,7 +297,7 @@ def test_busbw_is_the_one_that_nccl_tests_prints(tmp_path):
     folder.mkdir()
     for program in ("all_reduce_perf", "alltoall_perf", "broadcast_perf"):
         (folder / program).write_text(new_text(ROWS, program))
-    found = ingested(folder).sql(
+    found = memory_run(folder).sql(
         "SELECT category, round(busbw_gb_per_s, 2) FROM calibrations "
         "WHERE bytes = 4294967296 AND is_in_place ORDER BY 1"
     )
@@ -314,7 +309,7 @@ def test_a_later_format_is_refused(tmp_path):
     folder.mkdir()
     (folder / "calibration.json").write_text(json.dumps({**OWN, "format": 2}))
     with pytest.raises(RunError, match="calibration.json: format 2, this tracekit reads 1"):
-        ingested(folder)
+        memory_run(folder)
 
 
 def test_points_that_make_no_sense_are_in_the_ledger(tmp_path):
@@ -322,7 +317,7 @@ def test_points_that_make_no_sense_are_in_the_ledger(tmp_path):
     folder.mkdir()
     bad = [{**OWN["points"][0], "bytes": -1}, 7, {**OWN["points"][0], "mode": "idle"}]
     (folder / "calibration.json").write_text(json.dumps({**OWN, "points": OWN["points"] + bad}))
-    db = ingested(folder)
+    db = memory_run(folder)
     assert db.sql("SELECT skipped, reason FROM ingest_ledger").fetchall() == [
         (3, "measured size not understood")
     ]
@@ -340,7 +335,7 @@ def test_a_figure_that_is_no_number_costs_its_point_alone(tmp_path, number, n_po
         '"in_place": {"time": 32.0', f'"in_place": {{"time": {number}'
     )
     (folder / "report.json").write_text(text)
-    db = ingested(folder)
+    db = memory_run(folder)
     assert db.sql("SELECT count(*) FROM calibrations").fetchall() == [(n_points,)]
     ledger = [(1, "measured size not understood")] * (2 - n_points)
     assert db.sql("SELECT skipped, reason FROM ingest_ledger").fetchall() == ledger
@@ -366,7 +361,9 @@ def test_a_file_without_a_point_is_told(tmp_path, text, reason):
     folder.mkdir()
     (folder / "some").write_text(text)
     (folder / "good.txt").write_text(new_text(ROWS))
-    assert ingested(folder).sql("SELECT reason, is_loss FROM ledger").fetchall() == [(reason, True)]
+    assert memory_run(folder).sql("SELECT reason, is_loss FROM ledger").fetchall() == [
+        (reason, True)
+    ]
 
 
 def with_environment(n_bytes):
