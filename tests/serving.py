@@ -27,14 +27,14 @@ def serving(words, port, health="/health", **more):
 
 @contextmanager
 def all_serving(servers):
-    """Runs several such side by side, as many starting at once as there are cores: their URLs."""
-    n_cores = len(os.sched_getaffinity(0))
-    with ExitStack() as running, ThreadPoolExecutor(n_cores) as pool:
+    """Runs several such side by side, all started at once: their URLs."""
+    with ExitStack() as running, ThreadPoolExecutor(len(servers)) as pool:
         yield list(pool.map(running.enter_context, servers))
 
 
 def is_healthy(address):
     try:
-        return httpx.get(address, trust_env=False).is_success
+        # Unless it need not verify, each call reads all certificates: 16 ms of the CPU.
+        return httpx.get(address, trust_env=False, verify=False).is_success
     except httpx.TransportError:
         return False
