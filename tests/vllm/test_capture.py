@@ -68,10 +68,10 @@ def phases_come_from_the_plugin(con, has_drafts):
     assert set(sources) == {(phase, "plugin") for phase in expected}
 
 
-N_STEPS = {"baseline": 240, "eagle": 100}
-"""Outside its steps a request takes 5 to 10 ms where nothing else runs, so a window has to be long:
-here half a second. Steps take some 2 ms, and some 5 ms with a drafter, whose tokens are never
-accepted; the profiler takes 50 and 100 ms to write each of them."""
+N_STEPS = {"baseline": 300, "eagle": 150}
+"""Outside its steps a request takes 2 to 14 ms where nothing else runs, so a window has to be long:
+here some 0.7 s. Steps take some 2.5 ms, and some 5 ms with a drafter, whose tokens are never
+accepted; the profiler takes 40 and 75 ms to write each of them."""
 
 N_WINDOWS = 3
 
