@@ -65,7 +65,11 @@ def _family(pid):
 
 
 def environment(tensor_parallel=1):
-    """Of the server; its ranks are bound to cores of their own."""
-    cores = "|".join(map(str, sorted(os.sched_getaffinity(0))[:tensor_parallel]))
-    bound = {"VLLM_CPU_OMP_THREADS_BIND": cores} if tensor_parallel > 1 else {}
-    return os.environ | ENVIRONMENT | bound
+    """Of the server; its ranks are bound to cores of their own, from that of xdist's worker on.
+
+    By itself vLLM binds all servers to the same one, where those of two workers then start in turn.
+    """
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    cores = sorted(os.sched_getaffinity(0))
+    chosen = [cores[i % len(cores)] for i in range(worker, worker + tensor_parallel)]
+    return os.environ | ENVIRONMENT | {"VLLM_CPU_OMP_THREADS_BIND": "|".join(map(str, chosen))}
