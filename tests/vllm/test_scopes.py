@@ -178,7 +178,7 @@ TIMES = """
 SELECT plugin.host_dur_ns, engine.host_dur_ns
 FROM (FROM step_phases WHERE run = 'plugin') AS plugin
 JOIN (FROM step_phases WHERE run = 'engine') AS engine USING (step, phase)
-WHERE phase = $phase
+WHERE list_contains($phases, phase)
 """
 
 
@@ -191,9 +191,9 @@ def test_in_the_database_only_the_copy_of_drafts_has_another_phase(database):
     assert all(n == n_steps for _, _, _, n, n_steps in apart)
 
 
-@pytest.mark.parametrize("phase", ["forward", "verify", "sample", "draft"])
-def test_in_the_database_a_phase_lasts_as_long(database, phase):
-    times = database.execute(TIMES, {"phase": phase}).fetchall()
+@pytest.mark.parametrize("phases", [["forward", "verify"], ["sample"], ["draft"]], ids="-".join)
+def test_in_the_database_a_phase_lasts_as_long(database, phases):
+    times = database.execute(TIMES, {"phases": phases}).fetchall()
     apart = [abs(a - b) / max(MAY_DIFFER_BY * b, MAY_DIFFER_BY_NS) for a, b in times]
     # The middle step: between the edges of two scopes the machine may run something else.
     assert median(apart or [0]) <= 1
