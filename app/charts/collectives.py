@@ -55,7 +55,7 @@ def sizes(frame: pd.DataFrame, curve: pd.DataFrame, is_dark: bool) -> alt.LayerC
     y = alt.Y("us:Q", title="time of a call, us", scale=alt.Scale(type="log"))
     points = alt.Chart(calls).encode(x=size, color=color)
     layers = [
-        points.mark_rule(strokeWidth=2, opacity=0.5).encode(y=y, y2="whole:Q"),
+        points.mark_rule(strokeWidth=2, opacity=0.5).encode(y=y, y2=alt.Y2("whole:Q")),
         points.mark_point(size=90, filled=True, opacity=1).encode(
             y=y,
             shape=alt.Shape("impl:N", title=None, legend=_legend(palette.ink(is_dark))),
@@ -66,7 +66,9 @@ def sizes(frame: pd.DataFrame, curve: pd.DataFrame, is_dark: bool) -> alt.LayerC
         layers.append(points.mark_tick(thickness=3, width=22).encode(y=alt.Y("bound:Q")))
     if not measured.empty:
         line = alt.Chart(measured).mark_line(point=True, strokeDash=[5, 3], opacity=0.8)
-        layers.append(line.encode(x=size, y=y, color=color, detail="curve:N", tooltip=CURVE))
+        layers.append(
+            line.encode(x=size, y=y, color=color, detail=alt.Detail("curve:N"), tooltip=CURVE)
+        )
     return alt.LayerChart(layer=layers).properties(
         height=PLOT, description="Time of a call by message size, with its bound"
     )
@@ -246,7 +248,9 @@ def last(frame: pd.DataFrame, is_dark: bool) -> alt.LayerChart:
             alt.Tooltip("share:Q", title="last in", format=".1%"),
         ],
     )
-    words = base.mark_text(align="left", dx=6, color=palette.ink(is_dark)).encode(text="said:N")
+    words = base.mark_text(align="left", dx=6, color=palette.ink(is_dark)).encode(
+        text=alt.Text("said:N")
+    )
     shown = base.mark_bar(color=group.dark if is_dark else group.light, height=ROW - 8)
     return alt.LayerChart(layer=[shown, words]).properties(
         height=ROW * len(bars),

@@ -30,7 +30,7 @@ def phases(frame: pd.DataFrame, is_dark: bool) -> alt.LayerChart:
         .mark_bar(height=ROW - 3 * STRIP)
         .encode(
             x=alt.X("start:Q", title="time, ms"),
-            x2="end:Q",
+            x2=alt.X2("end:Q"),
             y=alt.Y("of:N", title=None, sort=[STEP, TOKEN], axis=labels(200)),
             color=alt.Color(
                 "part:N", title=None, scale=scale, legend=alt.Legend(orient="top", columns=9)
@@ -44,8 +44,8 @@ def phases(frame: pd.DataFrame, is_dark: bool) -> alt.LayerChart:
         alt.Chart(calls)
         .mark_bar(height=STRIP - 3, yOffset=ROW / 2 - STRIP + 2)
         .encode(
-            x="start:Q",
-            x2="end:Q",
+            x=alt.X("start:Q"),
+            x2=alt.X2("end:Q"),
             y=alt.Y("of:N", sort=[STEP, TOKEN]),
             color=alt.value(_hue("all_reduce", is_dark)),
             tooltip=_TIMES,
@@ -124,7 +124,7 @@ def accepted(frame: pd.DataFrame, is_dark: bool) -> alt.LayerChart:
         ],
     )
     bars = base.mark_bar(color=_phase("draft", is_dark), size=44)
-    words = base.mark_text(dy=-8, color=_ink(is_dark)).encode(text="said:N")
+    words = base.mark_text(dy=-8, color=_ink(is_dark)).encode(text=alt.Text("said:N"))
     return alt.LayerChart(layer=[bars, words]).properties(
         height=HEIGHT, description="Part of the drafts that is accepted, by position"
     )
@@ -163,18 +163,18 @@ def _by_k(
     )
     color = _phase("verify", is_dark)
     ranges = shown.mark_rule(color=color, strokeWidth=3).encode(
-        y=alt.Y(f"{column}_low:Q", title=title), y2=f"{column}_high:Q"
+        y=alt.Y(f"{column}_low:Q", title=title), y2=alt.Y2(f"{column}_high:Q")
     )
     points = shown.mark_point(color=color, filled=True, size=110)
     picked = shown.transform_filter(f"datum.k === {k}")
     words = picked.mark_text(dy=10, color=_ink(is_dark), fontWeight="bold").encode(
-        y=f"{column}_low:Q",
+        y=alt.Y(f"{column}_low:Q"),
         text=alt.Text(f"{column}:Q", format=",.2f" if column == "speedup" else ",.0f"),
     )
     rule = alt.Chart(pd.DataFrame({"base": [base]})).mark_rule(
         color=_ink(is_dark), strokeDash=[5, 4]
     )
-    return alt.LayerChart(layer=[rule.encode(y="base:Q"), ranges, points, words]).properties(
+    return alt.LayerChart(layer=[rule.encode(y=alt.Y("base:Q")), ranges, points, words]).properties(
         height=HEIGHT, description=f"{title}, by the number of drafted tokens"
     )
 

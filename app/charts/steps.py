@@ -114,7 +114,7 @@ def spread(frame: pd.DataFrame, is_dark: bool) -> alt.Chart:
         .mark_bar(color=color, binSpacing=1)
         .encode(
             x=alt.X("low:Q", bin="binned", title="time of a step, ms", scale=alt.Scale(zero=False)),
-            x2="high:Q",
+            x2=alt.X2("high:Q"),
             y=alt.Y("n:Q", title="steps", axis=alt.Axis(tickMinStep=1)),
             tooltip=[
                 alt.Tooltip("low:Q", title="from, ms", format=",.3f"),

@@ -54,7 +54,7 @@ def lanes(
         .mark_bar(height=LANE - 4, clip=True, aria=False)  # else words are made for each bar
         .encode(
             x=alt.X("start:Q", title="time from the start of the step, ms", scale=span),
-            x2="end:Q",
+            x2=alt.X2("end:Q"),
             y=alt.Y("lane:N", title=None, sort=order, axis=axis),
             color=alt.Color(
                 "group:N",

@@ -50,7 +50,7 @@ def bars(
     title = "time of an emitted token, ms" if of_token else "time of a step, ms"
     shown = base.mark_bar(height=ROW - 8).encode(
         x=alt.X("low:Q", title=title),
-        x2="high:Q",
+        x2=alt.X2("high:Q"),
         color=alt.Color(
             "what:N",
             title=None,
@@ -60,7 +60,7 @@ def bars(
     )
     ink = "#e6e9ed" if is_dark else "#24292f"
     rule = alt.Chart(interval).mark_rule(color=ink, strokeWidth=2)
-    ends = rule.encode(y="place:O", x="low:Q", x2="high:Q")
+    ends = rule.encode(y=alt.Y("place:O"), x=alt.X("low:Q"), x2=alt.X2("high:Q"))
     layers = [shown, *_words(base, ink), *([] if interval.empty else [ends])]
     return alt.LayerChart(layer=layers).properties(
         height=ROW * len(drawn),
@@ -74,8 +74,8 @@ def _words(base: alt.Chart, ink: str) -> list[alt.Chart]:
     right = base.mark_text(align="left", dx=6, color=ink, limit=520)
     left = base.mark_text(align="right", dx=-6, color=ink, limit=520)
     return [
-        right.encode(x="edge:Q", text="text:N").transform_filter("!datum.is_left"),
-        left.encode(x="low:Q", text="text:N").transform_filter("datum.is_left"),
+        right.encode(x=alt.X("edge:Q"), text=alt.Text("text:N")).transform_filter("!datum.is_left"),
+        left.encode(x=alt.X("low:Q"), text=alt.Text("text:N")).transform_filter("datum.is_left"),
     ]
 
 

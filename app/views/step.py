@@ -19,6 +19,9 @@ ONE_ENGINE = (
     "Choose another in the sidebar."
 )
 
+ONE_BY_ONE = 1_000
+"""Activities that the lanes show one by one: of more, most are thinner than a pixel."""
+
 chosen = choice.current()
 is_dark = theme.is_dark()
 engines = data.rows("engine_list", run=chosen.run)
@@ -72,7 +75,7 @@ def of_step(
     step: dict[str, Value] = {"step": picked, "dp": engine}
     return [
         ("step_list", chosen.params("step_list", kind=None, **step)),
-        ("timeline", chosen.params("timeline", **step)),
+        ("timeline", chosen.params("timeline", **step, top=ONE_BY_ONE)),
         ("breakdown", chosen.params("breakdown", by="kernel", kind=kind, **step)),
     ]
 
@@ -87,7 +90,7 @@ def on_the_device(picked: int, engine: int | None) -> None:
     """The timeline of an engine, of the whole step or a window of it."""
     st.subheader("On the device")
     key = f"window-{chosen.run}-{engine}-{picked}"
-    params = chosen.params("timeline", step=picked, dp=engine)
+    params = chosen.params("timeline", step=picked, dp=engine, top=ONE_BY_ONE)
     frame = data.report("timeline", **params)
     if frame.empty:
         parts.empty("No activity of this step is in the database.")
