@@ -23,15 +23,12 @@ VIEWS = (
 SIDEBAR = 240
 """Its width in pixels: the rest of 1280 is for charts."""
 
-HERE = Path(__file__).parent
-
 st.set_page_config(
     page_title="tracekit",
-    page_icon=HERE / "icon.svg",  # an icon by name would come from the network
+    page_icon=Path(__file__).with_name("icon.svg"),  # an icon by name would come from the network
     layout="wide",
     initial_sidebar_state=SIDEBAR,
 )
-st.html(HERE / "focus.css")
 page = st.navigation(
     [st.Page(f"views/{name}.py", title=title, icon=icon) for name, title, icon in VIEWS]
 )

@@ -8,6 +8,7 @@ import time
 
 import httpx
 import pytest
+from dashboard import APP
 from free_port import free_port
 from serving import is_healthy
 
@@ -38,12 +39,20 @@ def get(server):
 
 def test_what_the_page_names_is_served_whole_and_for_good(get):
     names = re.findall(r'(?:src|href)="\.(/static/[^"]+)"', get("/step").text)
-    for name in [*names[:3], *(name for name in names if name.endswith(("css", "woff2")))]:
+    scripts = [name for name in names if name.endswith("js")]
+    for name in [*scripts[:3], *(name for name in names if name.endswith("woff2"))]:
         answer = get(name)
         assert answer.content == (ROOT / name[1:]).read_bytes()
         assert "immutable" in answer.headers["cache-control"]
-    script = next(name for name in names if name.endswith("js"))
-    assert "javascript" in get(script).headers["content-type"]
+    assert "javascript" in get(scripts[0]).headers["content-type"]
+
+
+def test_our_styles_are_behind_streamlits_and_asked_for_each_time(get):
+    (name,) = re.findall(r'href="\.(/static/css/[^"]+)"', get("/step").text)
+    answer = get(name)
+    assert answer.content.startswith((ROOT / name[1:]).read_bytes())
+    assert answer.content.endswith((APP / "focus.css").read_bytes())
+    assert answer.headers["cache-control"] == "no-cache"
 
 
 @pytest.mark.parametrize("path", ["/static/no.js", "/static/%2e%2e/%2e%2e/__init__.py"])
