@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import httpx
 
+from tracekit.collectors.certificates import is_verified
 from tracekit.collectors.context.machine import machine
 from tracekit.collectors.context.memory import MemoryRoom, MemoryWatch
 from tracekit.collectors.failures import explained, profiler_explained
@@ -145,14 +146,12 @@ class Capture:
             httpx.Timeout(seconds, connect=CONNECT_TIMEOUT_S)
             for seconds in (ANSWER_TIMEOUT_S, self.plan.patience.stop_profile_s)
         )
-        # To read the certificates that plain HTTP has no use for takes 16 ms a client.
-        is_verified = not url.startswith("http://")
         short, patient = (
             httpx.Client(
                 base_url=url,
                 headers=headers,
                 timeout=timeout,
-                verify=is_verified,
+                verify=is_verified(url),
                 trust_env=False,
             )
             for timeout in timeouts

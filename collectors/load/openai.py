@@ -11,6 +11,7 @@ from typing import TextIO
 
 import httpx
 
+from tracekit.collectors.certificates import is_verified
 from tracekit.collectors.load.prompts import Api, Prompt, Prompts
 from tracekit.collectors.load.protocol import IsStopped, LoadSummary, LoadWindow, apart
 from tracekit.collectors.load.stream import Answer, AnswerError, Clock, most_at_once, receive
@@ -134,7 +135,7 @@ class _Run:
         key, url = self._window.api_key, self._window.url
         return httpx.AsyncClient(
             base_url=url,
-            verify=not url.startswith("http://"),  # to read certificates takes 16 ms
+            verify=is_verified(url),
             headers={"Authorization": f"Bearer {key}"} if key else {},
             timeout=self._timeout,
             limits=httpx.Limits(max_connections=self._window.concurrency),
