@@ -1,48 +1,21 @@
+"""Which files make a run, and what it is called."""
+
 import gzip
-import json
 import os
-import re
-import socket
 from pathlib import Path
 
 import pytest
 import zstandard
+from run_folders import METRICS, TRACE, lay_out
 
 from tracekit.errors import RunError
 from tracekit.run import discover
 
-TRACE = json.dumps({"schemaVersion": 1, "deviceProperties": [], "traceEvents": []})
-METRICS = "# HELP up Whether it is.\n# TYPE up gauge\nup 1.0\n"
 VLLM_CPU = Path(__file__).parents[3] / "shared" / "traces" / "vllm_cpu"
-
-
-def lay_out(folder, files):
-    """Write `files` ({path: text}) below `folder`."""
-    for path, text in files.items():
-        file = folder / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-    return folder
 
 
 def shown(run):
     return [trace.shown for trace in run.traces], [file.shown for file in run.others]
-
-
-@pytest.fixture
-def run_folder(tmp_path):
-    return lay_out(
-        tmp_path / "baseline",
-        {
-            "run.json": '{"format": 1}',
-            "traces/rank0.pt.trace.json": TRACE,
-            "traces/rank1.pt.trace.json": TRACE,
-            "metrics/before.prom": METRICS,
-            "metrics/after.prom": METRICS,
-            "logs/server.log": "INFO 11-29 12:03:56 [core.py:1] hello\n",
-            "notes.txt": "slow today\n",
-        },
-    )
 
 
 def test_run_folder_is_one_run_named_after_it(run_folder):
@@ -246,88 +219,6 @@ def test_hidden_files_are_left_out(tmp_path):
     assert shown(run) == (["rank0.json"], [])
 
 
-@pytest.mark.parametrize(
-    ("files", "found"),
-    [
-        ({}, "no file"),
-        ({"a.prom": METRICS, "b.prom": METRICS, "c": "?"}, "2 metrics, 1 of no known kind"),
-    ],
-)
-def test_no_trace_says_what_was_there(tmp_path, files, found):
-    with pytest.raises(RunError, match=rf"no trace in it \({found}\); give what torch.profiler"):
-        discover([lay_out(tmp_path, files)])
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [("", "no trace, nothing is in it"), ("[1, 2, 3]", "no trace, it begins with '[1, 2, 3]'")],
-)
-def test_a_file_that_is_no_trace_is_refused_with_what_it_looks_like(tmp_path, text, found):
-    (tmp_path / "a.json").write_text(text)
-    with pytest.raises(RunError, match=re.escape(f"a.json: {found}; give what")):
-        discover([tmp_path / "a.json"])
-
-
-def test_no_path_is_refused():
-    with pytest.raises(RunError, match="no path given"):
-        discover([])
-
-
-@pytest.mark.parametrize("path", ["nothing/here", "a\0b", "loop"])
-def test_path_that_is_not_there_is_refused(tmp_path, path):
-    (tmp_path / "loop").symlink_to("loop")
-    with pytest.raises(RunError, match="cannot be read: "):
-        discover([tmp_path / path])
-
-
-@pytest.mark.parametrize("path", ["/dev/null", "pipe"])
-def test_special_file_is_refused(tmp_path, path):
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(RunError, match="neither a file nor a folder"):
-        discover([tmp_path / path])
-
-
-def test_special_files_in_a_folder_are_listed_and_not_opened(run_folder, monkeypatch):
-    os.mkfifo(run_folder / "pipe")
-    (run_folder / "gone").symlink_to("nowhere")
-    (run_folder / "self").symlink_to("self")
-    monkeypatch.chdir(run_folder)
-    with socket.socket(socket.AF_UNIX) as server:
-        server.bind("socket")
-    (run,) = discover([run_folder])
-    kinds = {file.shown: file.kind for file in run.others}
-    assert [kinds[name] for name in ("pipe", "gone", "self", "socket")] == ["other"] * 4
-
-
-def test_folders_that_link_to_each_other_end(run_folder):
-    (run_folder / "traces" / "up").symlink_to("..")
-    (run_folder / "here").symlink_to(".")
-    (run,) = discover([run_folder])
-    assert len(run.traces) == 2
-
-
-def test_linked_folder_of_traces_belongs_to_the_run(run_folder, tmp_path):
-    (run_folder / "traces").rename(tmp_path / "elsewhere")
-    (run_folder / "traces").symlink_to(tmp_path / "elsewhere")
-    (run,) = discover([run_folder])
-    assert shown(run)[0] == ["traces/rank0.pt.trace.json", "traces/rank1.pt.trace.json"]
-
-
-def test_file_without_rights_is_named(run_folder):
-    (run_folder / "notes.txt").chmod(0)
-    if os.access(run_folder / "notes.txt", os.R_OK):
-        pytest.skip("this user reads everything")
-    with pytest.raises(RunError, match="notes.txt: cannot be read: Permission denied"):
-        discover([run_folder])
-
-
-def test_folder_of_too_many_files_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("tracekit.readers.folder.MAX_FILES", 3)
-    lay_out(tmp_path, {f"{i}.json": TRACE for i in range(4)})
-    with pytest.raises(RunError, match="more than 3 files; give the folder of one run"):
-        discover([tmp_path])
-
-
 @pytest.mark.parametrize("name", ["'; DROP TABLE run; --", '<b>"x"<b>\n..', "ünï ✓", "$(x)"])
 def test_any_name_comes_back_as_it_is(tmp_path, name):
     lay_out(tmp_path / name, {"r.json": TRACE})
@@ -363,53 +254,3 @@ def test_recorded_runs_are_told_apart():
             ["responses.json", "version.json"],
             [],
         )
-
-
-FAILED = '{"format": 1, "status": "failed", "error": "server: ended", "windows": []}'
-
-
-def test_a_failed_capture_needs_no_trace(tmp_path):
-    lay_out(tmp_path / "x", {"run.json": FAILED, "logs/server.log": "nothing\n"})
-    (run,) = discover([tmp_path / "x"])
-    assert (run.name, run.traces, run.is_failed) == ("x", (), True)
-
-
-def test_a_complete_capture_without_a_trace_is_refused(tmp_path):
-    lay_out(tmp_path / "x", {"run.json": FAILED.replace("failed", "complete")})
-    with pytest.raises(RunError, match="no trace in it"):
-        discover([tmp_path / "x"])
-
-
-def test_a_failed_capture_is_a_run_among_others(tmp_path):
-    lay_out(tmp_path, {"a/run.json": FAILED, "b/traces/rank0.pt.trace.json": TRACE})
-    assert [run.name for run in discover([tmp_path], each=True)] == ["a", "b"]
-    with pytest.raises(RunError, match="2 runs"):
-        discover([tmp_path])
-
-
-MEASURED = '{"format": 1, "tool": "tracekit", "points": []}'
-
-
-@pytest.mark.parametrize(
-    ("files", "given", "name"),
-    [
-        ({"curve/all_reduce.json": MEASURED, "curve/b": MEASURED}, ["curve"], "curve"),
-        ({"all_reduce.json": MEASURED}, ["all_reduce.json"], "all_reduce"),
-        ({"eager/rank0.json": TRACE, "eager/nccl/curve": MEASURED}, ["eager"], "eager"),
-        ({"a/rank0.json": TRACE, "curve": MEASURED}, ["a/rank0.json", "curve"], "rank0"),
-        ({"a/rank0.json": TRACE, "nccl/curve": MEASURED}, ["a", "nccl"], "a"),
-    ],
-)
-def test_measured_sizes_are_a_run_or_join_the_one_there_is(tmp_path, files, given, name):
-    lay_out(tmp_path, files)
-    (run,) = discover([tmp_path / path for path in given])
-    assert run.name == name
-    assert len(run.of_kind("calibration")) == sum(text == MEASURED for text in files.values())
-
-
-def test_measured_sizes_with_a_run_json_are_a_run_of_their_own(tmp_path):
-    lay_out(tmp_path / "a", {"rank0.json": TRACE})
-    lay_out(tmp_path / "bench", {"run.json": '{"format": 1}', "calibration.json": MEASURED})
-    assert [run.name for run in discover([tmp_path], each=True)] == ["a", "bench"]
-    with pytest.raises(RunError, match=r"2 runs \(a, bench\); --each makes one run of each"):
-        discover([tmp_path])
