@@ -166,14 +166,16 @@ def capture(folder, vllm, *options, server=(), faults="", env=None, **more):
 def at_once(request, names, run):
     """What `run(name)` gives for each name, several at a time: captures mostly wait.
 
-    Only for names that are parameters of tests of this file that were selected.
+    Only for names that are parameters of tests of this file that were selected. All have ended
+    before the first test runs: pytest writes to os.environ between tests, which every start of a
+    process reads.
     """
     items = (item for item in request.session.items if item.path == request.path)
     called = [item.callspec.params.values() for item in items if hasattr(item, "callspec")]
     wanted = {value for values in called for value in values if isinstance(value, str)}
     with ThreadPoolExecutor(N_AT_ONCE) as pool:
         futures = {name: pool.submit(run, name) for name in names if name in wanted}
-        yield lambda name: futures[name].result()
+    yield lambda name: futures[name].result()
 
 
 def left_over(marker, *, kill=False):
