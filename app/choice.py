@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from tracekit.app import data, parts
 from tracekit.queries.header import Value
@@ -72,6 +73,15 @@ def known(name: str, label: str, read: Callable[[str], T | None]) -> T | None:
         keep(name, None)
         left_out(label, said)
     return value
+
+
+def tab(name: str, labels: Sequence[str]) -> tuple[str, DeltaGenerator]:
+    """Draw tabs; gives the label of the open one, and its place. Of the others nothing is asked."""
+    key = f"tab_{name}"
+    opened = known(name, "Tab", lambda said: said if said in labels else None) or labels[0]
+    st.session_state[key] = opened
+    places = st.tabs(labels, key=key, on_change=lambda: keep(name, st.session_state[key]))
+    return opened, places[labels.index(opened)]
 
 
 def left_out(label: str, said: str) -> None:

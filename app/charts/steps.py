@@ -5,6 +5,7 @@ import pandas as pd
 
 from tracekit import colors
 from tracekit.app.charts import palette
+from tracekit.app.charts.rows import packed
 
 HEIGHT = 360
 """Pixels of a chart with its legend and axes."""
@@ -26,6 +27,9 @@ QUIET = {
 }
 """Colours of these rows, in their order: no category has one of them."""
 
+BEHIND = 0.75
+"""Opacity of the bars that are not picked."""
+
 PICKED = "step"
 """Name of the chart's selection, which holds the first step of the bar that was clicked."""
 
@@ -38,8 +42,10 @@ def profile(frame: pd.DataFrame, by: str, picked: int, is_dark: bool) -> alt.Cha
     parts = _parts(frame, by)
     scale = palette.present(_scale(by, is_dark), parts["part"])
     parts["place"] = parts["part"].map({part: n for n, part in enumerate(scale.domain)})
+    is_picked = (parts["first_step"] <= picked) & (picked <= parts["last_step"])
+    parts["opacity"] = is_picked.map({True: 1.0, False: BEHIND})
     picture: alt.Chart = (
-        alt.Chart(parts, height=HEIGHT, description=f"Time in each step, by {by}")
+        alt.Chart(packed(parts), height=HEIGHT, description=f"Time in each step, by {by}")
         .mark_bar(aria=False)  # else words are made for each part of a bar
         .encode(
             x=alt.X("first_step:O", title="step", axis=_steps_axis(picked)),
@@ -51,7 +57,7 @@ def profile(frame: pd.DataFrame, by: str, picked: int, is_dark: bool) -> alt.Cha
                 legend=alt.Legend(orient="top", columns=4),
             ),
             order=alt.Order("place:Q"),
-            opacity=alt.condition(_is_in_bar(picked), alt.value(1.0), alt.value(0.75)),
+            opacity=alt.Opacity("opacity:Q", scale=None),
             tooltip=[
                 alt.Tooltip("steps:N", title="step"),
                 alt.Tooltip("phase:N"),
@@ -68,10 +74,6 @@ def profile(frame: pd.DataFrame, by: str, picked: int, is_dark: bool) -> alt.Cha
 def _steps_axis(picked: int) -> alt.Axis:
     weight = alt.condition(f"datum.value === {picked}", alt.value("bold"), alt.value("normal"))
     return alt.Axis(labelOverlap=True, labelAngle=0, labelFontWeight=weight)
-
-
-def _is_in_bar(step: int) -> str:
-    return f"datum.first_step <= {step} && {step} <= datum.last_step"
 
 
 def _parts(frame: pd.DataFrame, by: str) -> pd.DataFrame:

@@ -5,7 +5,7 @@ import pandas as pd
 
 from tracekit import colors
 from tracekit.app.charts import palette
-from tracekit.app.charts.rows import FIT, labels
+from tracekit.app.charts.rows import FIT, labels, packed
 
 MS = 1e6
 US = 1e3
@@ -46,7 +46,7 @@ def lanes(
     span = alt.Scale(domain=window, nice=False)
     picture: alt.Chart = (
         alt.Chart(
-            drawn.drop(columns=place),
+            packed(drawn.drop(columns=place)),
             height=LANE * len(order),
             autosize=FIT,
             description=f"What runs on the device in step {step}, by rank and stream",

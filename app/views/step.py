@@ -45,7 +45,7 @@ def spread() -> None:
 
 
 def one_step(picked: int, engine: int | None) -> None:
-    """Key figures of the picked step of an engine, its timeline and its kernels."""
+    """Key figures of the picked step of an engine, and its timeline or its kernels."""
     found = data.rows("step_list", **chosen.params("step_list", kind=None, step=picked, dp=engine))
     if not found:
         parts.empty(f"Step {picked} is not on this rank: choose another step or rank.")
@@ -61,22 +61,17 @@ def one_step(picked: int, engine: int | None) -> None:
     )
     if len(engines) > 1 and chosen.dp is None:
         st.caption(ONE_ENGINE.format(engine=engine, n=len(engines)))
-    on_the_device(picked, engine)
-    st.subheader("Kernels of the step")
-    params = chosen.params("breakdown", step=picked, by="kernel", kind=row.kind, dp=engine)
-    frame = data.report("breakdown", **params)
-    parts.table(frame[frame["row_kind"] == "work"], "breakdown", params, shown=KERNELS)
+    label, place = choice.tab("shown", list(TABS))
+    with place:
+        TABS[label](picked, engine, row.kind)
 
 
-def of_step(
-    picked: int, engine: int | None, kind: str | None
-) -> list[tuple[str, dict[str, Value]]]:
-    """What `one_step` asks, of a step of that kind."""
+def of_step(picked: int, engine: int | None) -> list[tuple[str, dict[str, Value]]]:
+    """What `one_step` asks before a tab is open, and for the first of them."""
     step: dict[str, Value] = {"step": picked, "dp": engine}
     return [
         ("step_list", chosen.params("step_list", kind=None, **step)),
         ("timeline", chosen.params("timeline", **step, top=ONE_BY_ONE)),
-        ("breakdown", chosen.params("breakdown", by="kernel", kind=kind, **step)),
     ]
 
 
@@ -86,9 +81,8 @@ def with_step(picked: int) -> int | None:
     return chosen.dp if chosen.dp is not None or not there else there[0]
 
 
-def on_the_device(picked: int, engine: int | None) -> None:
+def on_the_device(picked: int, engine: int | None, _kind: str) -> None:
     """The timeline of an engine, of the whole step or a window of it."""
-    st.subheader("On the device")
     key = f"window-{chosen.run}-{engine}-{picked}"
     params = chosen.params("timeline", step=picked, dp=engine, top=ONE_BY_ONE)
     frame = data.report("timeline", **params)
@@ -105,6 +99,16 @@ def on_the_device(picked: int, engine: int | None) -> None:
     st.altair_chart(picture, key=chart, on_select=partial(picking.dragged, chart, picked))
     st.caption(timeline.told(frame))
     parts.computed("timeline", params)
+
+
+def kernels(picked: int, engine: int | None, kind: str) -> None:
+    """The kernels of the step, what takes most first."""
+    params = chosen.params("breakdown", step=picked, by="kernel", kind=kind, dp=engine)
+    frame = data.report("breakdown", **params)
+    parts.table(frame[frame["row_kind"] == "work"], "breakdown", params, shown=KERNELS)
+
+
+TABS = {"On the device": on_the_device, "Kernels": kernels}
 
 
 def _load(row: SimpleNamespace) -> str:
@@ -124,7 +128,7 @@ there = picking.ordered(data.rows("step_list", **chosen.params("step_list", kind
 if there:
     number = picking.typical(there) if chosen.step is None else chosen.step
     engine = with_step(number)
-    data.ahead(of_step(number, engine, kind))
+    data.ahead(of_step(number, engine))
     left, right = st.columns([2, 1])
     with left:
         over_time(number)

@@ -142,3 +142,15 @@ def test_what_is_not_looked_at_is_dimmed(db):
 def test_a_legend_has_what_the_chart_shows_in_the_fixed_order():
     scale = Scale(domain=["a", "b", "c"], range=["#1", "#2", "#3"])
     assert palette.present(scale, ["c", "a"]).domain == ["a", "c"]
+
+
+def test_kernels_are_a_tab_that_a_link_opens(view, db):
+    page = view("step", run="baseline", step=2, shown="Kernels")
+    kernels = report(db, "breakdown", run="baseline", step=2, by="kernel")
+    work = kernels[kernels["row_kind"] == "work"]
+    assert list(page.dataframe[0].value["name"]) == list(work["name"])
+    assert not page.slider
+    lanes = view("step", run="baseline", step=2)
+    assert lanes.slider and not lanes.dataframe
+    wrong = view("step", run="baseline", step=2, shown="nothing")
+    assert wrong.slider and "Tab nothing: there is none here" in said(wrong.warning)

@@ -150,11 +150,14 @@ def test_a_link_brings_another_reader_to_the_same_view(view):
     page.get_by_role("combobox", name="Rank").click()
     page.get_by_role("option", name="1", exact=True).click()
     page.wait_for_url("**rank=1**")
+    page.get_by_role("tab", name="Kernels").click()
+    page.wait_for_url("**shown=Kernels**")
     settle(page)
     figures = page.get_by_test_id("stMetricValue").all_inner_texts()
     where, _, what = page.url.rpartition("/")[2].partition("?")
     shared, _ = view(where, what)
     assert shared.get_by_role("combobox", name="Rank").input_value() == "1"
+    assert shared.get_by_test_id("stDataFrame").is_visible()
     assert shared.get_by_test_id("stMetricValue").all_inner_texts() == figures
 
 
