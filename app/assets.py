@@ -1,4 +1,4 @@
-"""Streamlit's own scripts, styles and fonts, served from memory."""
+"""Streamlit's own page, scripts, styles and fonts, served from memory."""
 
 import mimetypes
 from functools import cache
@@ -6,22 +6,29 @@ from pathlib import Path
 
 import streamlit as st
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 ROOT = Path(st.__file__).with_name("static")
 
-FOR_GOOD = "public, immutable, max-age=31536000"
-"""What a browser is told of files whose names are made anew with what is in them."""
+VIEWS = [f"/{path.stem}" for path in Path(__file__).with_name("views").glob("[a-z]*.py")]
+"""Where Streamlit's page is: it looks at its own address for which view to show."""
 
-
-CHARTS = tuple(
-    f"/static/js/{name}."
-    for name in ("ArrowVegaLiteChart", "loadVegaEmbed", "embed", "vega-interpreter", "DataFrame")
-)
-"""Scripts that Streamlit asks for where it meets the first chart or table."""
+FOR_GOOD, NOT_UNASKED = "public, immutable, max-age=31536000", "no-cache"
+"""What a browser is told of files whose names are made anew with what is in them, and of others."""
 
 STYLES = "/static/css/index."
 """Streamlit's style sheet. Ours goes behind it: as an element of the page it takes 0.1 s a view."""
+
+
+PAGE = "/index.html"
+
+CLIENT = """<script>window.__streamlit = {
+    BACKEND_BASE_URL: new URL('.', location.href).href,
+    HOST_CONFIG: {allowedOrigins: [location.origin], useExternalAuthToken: false},
+}</script>"""
+"""What Streamlit's client would find out by asking, where it can be told: below which address the
+server is, of which it first tries that of the view, and that no other page may speak to it.
+"""
 
 
 class Assets:
@@ -34,36 +41,22 @@ class Assets:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
         paths = (ROOT / "static").rglob("*")
-        self._there = {f"/{path.relative_to(ROOT).as_posix()}" for path in paths if path.is_file()}
-        scripts = [path for path in self._there if path.startswith(CHARTS)]
-        links = (f"<{path}>; rel=modulepreload; crossorigin" for path in sorted(scripts))
-        self._links = ", ".join(links).encode()
+        files = (f"/{path.relative_to(ROOT).as_posix()}" for path in paths if path.is_file())
+        self._files = {path: path for path in files} | dict.fromkeys(["/", *VIEWS], PAGE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-
-        async def linked(message: Message) -> None:
-            """A page is told the scripts of charts at once, for the browser to load meanwhile."""
-            if message["type"] == "http.response.start" and _is_page(message):
-                message["headers"].append((b"link", self._links))
-            await send(message)
-
-        is_there = scope["type"] == "http" and scope["path"] in self._there
-        await (_file(scope["path"]) if is_there else self._app)(scope, receive, linked)
-
-
-def _is_page(answer: Message) -> bool:
-    return any(
-        name == b"content-type" and kind.startswith(b"text/html")
-        for name, kind in answer["headers"]
-    )
+        path = self._files.get(scope["path"]) if scope["type"] == "http" else None
+        await (self._app if path is None else _file(path))(scope, receive, send)
 
 
 @cache
 def _file(path: str) -> Response:
     kind, _ = mimetypes.guess_type(path)
     data = (ROOT / path[1:]).read_bytes()
+    caching = FOR_GOOD if path.startswith("/static/") else NOT_UNASKED
     if path.startswith(STYLES):
-        ours = Path(__file__).with_name("focus.css").read_bytes()
-        return Response(data + ours, headers={"Cache-Control": "no-cache"}, media_type=kind)
-    return Response(data, headers={"Cache-Control": FOR_GOOD}, media_type=kind)
+        data, caching = data + Path(__file__).with_name("focus.css").read_bytes(), NOT_UNASKED
+    elif path == PAGE:
+        data = data.replace(b"<head>", b"<head>" + CLIENT.encode(), 1)
+    return Response(data, headers={"Cache-Control": caching}, media_type=kind)

@@ -17,6 +17,15 @@ ROW, STRIP, HEIGHT = 48, 9, 260
 STEP, TOKEN = "a step", "an emitted token"
 ACCEPTED, EVEN = "accepted", "break-even"
 
+BEHIND, ASSUMED = 0.55, 0.45
+"""Opacity of a K that is not picked, and of a rate that is assumed."""
+
+BY_K = (
+    *("k", "speedup", "speedup_low", "speedup_high", "tokens_per_step"),
+    *("tokens_per_s", "tokens_per_s_low", "tokens_per_s_high"),
+)
+"""Columns of `whatif` that a chart of K has; each of its layers is sent with all of them."""
+
 
 def phases(frame: pd.DataFrame, is_dark: bool) -> alt.LayerChart:
     """Bars of the report `spec_phases`: a step, and an emitted token, by phase.
@@ -147,11 +156,12 @@ def rates(frame: pd.DataFrame, k: int, is_dark: bool) -> alt.LayerChart:
 def _by_k(
     frame: pd.DataFrame, column: str, title: str, k: int, base: float, is_dark: bool
 ) -> alt.LayerChart:
-    rows = frame[frame["k"] > 0]
+    rows = frame.loc[frame["k"] > 0, list(BY_K)]
+    rows = rows.assign(opacity=(rows["k"] == k).map({True: 1.0, False: BEHIND}))
     shown = alt.Chart(rows).encode(
         x=alt.X("k:O", title="drafted tokens K", axis=alt.Axis(labelAngle=0)),
         y=alt.Y(f"{column}:Q", title=title, scale=alt.Scale(zero=True)),
-        opacity=alt.condition(f"datum.k === {k}", alt.value(1.0), alt.value(0.55)),
+        opacity=alt.Opacity("opacity:Q", scale=None),
         tooltip=[
             alt.Tooltip("k:O", title="K"),
             alt.Tooltip("speedup:Q", title="speed-up", format=",.2f"),
@@ -188,6 +198,7 @@ def break_even(frame: pd.DataFrame, rates: pd.DataFrame, is_dark: bool) -> alt.L
     needed = frame[frame["k"] > 0].rename(columns={"break_even_acceptance": "rate"})
     needed = needed[["k", "rate"]].assign(what=EVEN, known="modelled")
     rows = pd.concat([needed, rates.assign(what=ACCEPTED)]).dropna(subset="rate")
+    rows["opacity"] = (rows["known"] == "assumed").map({True: ASSUMED, False: 1.0})
     base = alt.Chart(rows).encode(
         x=alt.X("k:O", title="drafted tokens K; position", axis=alt.Axis(labelAngle=0)),
         y=alt.Y(
@@ -213,7 +224,7 @@ def break_even(frame: pd.DataFrame, rates: pd.DataFrame, is_dark: bool) -> alt.L
     )
     lines = base.transform_filter(alt.datum.what == EVEN).mark_line(strokeWidth=2)
     points = base.mark_point(filled=True, size=90).encode(
-        opacity=alt.condition("datum.known === 'assumed'", alt.value(0.45), alt.value(1.0))
+        opacity=alt.Opacity("opacity:Q", scale=None)
     )
     return alt.LayerChart(layer=[lines, points]).properties(
         height=HEIGHT, description="Acceptance by position, and from which acceptance drafts pay"

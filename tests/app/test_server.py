@@ -55,6 +55,16 @@ def test_our_styles_are_behind_streamlits_and_asked_for_each_time(get):
     assert answer.headers["cache-control"] == "no-cache"
 
 
+@pytest.mark.parametrize("path", ["/", "/overview", "/step", "/sql"])
+def test_the_page_of_a_view_tells_the_client_where_the_server_is(get, path):
+    answer = get(path)
+    head = answer.text.partition("<head>")[2]
+    assert head.startswith("<script>window.__streamlit = {")
+    assert head.index("__streamlit") < head.index("type=\"module\"")
+    assert answer.headers["content-type"].startswith("text/html")
+    assert answer.headers["cache-control"] == "no-cache"
+
+
 @pytest.mark.parametrize("path", ["/static/no.js", "/static/%2e%2e/%2e%2e/__init__.py"])
 def test_nothing_else_is_served_from_there(get, path):
     answer = get(path)
