@@ -268,6 +268,11 @@ data.ahead(
         ("spec_phases", chosen.params("spec_phases")),
         ("profiling_cost", {"run": chosen.run}),
         ("spec", {"run": chosen.run}),
+        *(
+            [("compare_context", {"base": chosen.run, "other": chosen.other})]
+            if chosen.other
+            else []
+        ),
     ]
 )
 measured()

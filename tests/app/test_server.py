@@ -60,7 +60,7 @@ def test_the_page_of_a_view_tells_the_client_where_the_server_is(get, path):
     answer = get(path)
     head = answer.text.partition("<head>")[2]
     assert head.startswith("<script>window.__streamlit = {")
-    assert head.index("__streamlit") < head.index("type=\"module\"")
+    assert head.index("__streamlit") < head.index('type="module"')
     assert answer.headers["content-type"].startswith("text/html")
     assert answer.headers["cache-control"] == "no-cache"
 

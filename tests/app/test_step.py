@@ -151,6 +151,8 @@ def test_kernels_are_a_tab_that_a_link_opens(view, db):
     assert list(page.dataframe[0].value["name"]) == list(work["name"])
     assert not page.slider
     lanes = view("step", run="baseline", step=2)
-    assert lanes.slider and not lanes.dataframe
+    assert lanes.slider
+    assert not lanes.dataframe
     wrong = view("step", run="baseline", step=2, shown="nothing")
-    assert wrong.slider and "Tab nothing: there is none here" in said(wrong.warning)
+    assert wrong.slider
+    assert "Tab nothing: there is none here" in said(wrong.warning)
