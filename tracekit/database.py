@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from tracekit import guard, queries, store
-from tracekit.errors import QueryError, RunError, is_interrupt
+from tracekit.errors import QueryError, RunError, StoreError, is_interrupt
 from tracekit.queries.header import Value
 
 if TYPE_CHECKING:
@@ -139,6 +139,7 @@ class Database:
         Raises:
             QueryError: no such report (views are for `sql`), or a wrong parameter.
             RunError: no such run.
+            StoreError: the views of the database are those of another state of tracekit.
         """
         query = queries.load(name)
         if query.kind == "view":
@@ -149,7 +150,12 @@ class Database:
         for param in query.params:
             if param.type == RUNS:
                 self._check_runs(bound[param.name])
-        return self.sql(query.sql, bound)
+        try:
+            return self.sql(query.sql, bound)
+        except QueryError as error:
+            if isinstance(error.__cause__, duckdb.CatalogException | duckdb.BinderException):
+                raise StoreError(_of_another_state(self.path, name, error.__cause__)) from error
+            raise
 
     def runs(self) -> list[str]:
         """Names of all runs, in alphabetical order."""
@@ -265,6 +271,14 @@ def _require(package: str) -> None:
 def _no_report(view: str) -> str:
     report = f", or ask for the report {REPORTS[view]!r}" if view in REPORTS else ""
     return f"{view!r}: a view, not a report; query it with sql('FROM {view}'){report}"
+
+
+def _of_another_state(db: Path, report: str, error: duckdb.Error) -> str:
+    """What a report that does not fit says: its text is ours, and so are views and macros."""
+    return (
+        f"{db}: another state of tracekit made it, the report {report!r} does not fit it "
+        f"({str(error).splitlines()[0]}); ingest the traces again into a new file"
+    )
 
 
 def _no_run(name: Value, runs: list[str], db: Path) -> str:

@@ -4,7 +4,7 @@
 
 -- Names of element types, lower case, as torch (kernel args, shapes, config.json), NCCL and nccl-tests write
 -- them, without a leading `c10::` or `torch.`.
-CREATE MACRO element_types() AS TABLE
+CREATE OR REPLACE MACRO element_types() AS TABLE
 SELECT *
 FROM (
     VALUES
@@ -25,13 +25,13 @@ FROM (
         ('complexfloat', 'ComplexFloat', 8), ('complexdouble', 'ComplexDouble', 16)
 ) AS listed (name, torch_name, bytes);
 
-CREATE MACRO bare_type(dtype) AS regexp_replace(lower(dtype), '^(c10::|torch\.)', '');
+CREATE OR REPLACE MACRO bare_type(dtype) AS regexp_replace(lower(dtype), '^(c10::|torch\.)', '');
 COMMENT ON MACRO bare_type IS 'Name of an element type as element_types() has it.';
 
 -- Busbw = algbw * factor, so that it compares with the speed of the links whatever the number of ranks.
 -- Source: nccl-tests, doc/PERFORMANCE.md; bytes of gathering and scattering collectives are the whole over all
 -- ranks.
-CREATE MACRO busbw_factor(category, n_ranks) AS
+CREATE OR REPLACE MACRO busbw_factor(category, n_ranks) AS
 CASE
     WHEN category = 'all_reduce' THEN 2.0::DOUBLE * (n_ranks - 1) / n_ranks
     WHEN category IN ('all_gather', 'reduce_scatter', 'all_to_all', 'gather', 'scatter')
@@ -42,7 +42,7 @@ COMMENT ON MACRO busbw_factor IS 'Bus bandwidth / algorithm bandwidth of a colle
 
 -- Constants of NCCL's own model of one all-reduce within one node: latency = base + 2(n-1) * hop, in ns.
 -- Source: NCCL 2.23 to 2.30, src/graph/tuning.cc.
-CREATE MACRO nccl_latencies() AS TABLE
+CREATE OR REPLACE MACRO nccl_latencies() AS TABLE
 SELECT *
 FROM (
     VALUES
@@ -58,7 +58,7 @@ FROM (
 -- Bus bandwidth of that model in GB/s, from what all channels of the ring can move together (`bw`, of pattern
 -- 4), the number of channels and the GPU's compute capability; an unknown GPU gets the fastest one's limits.
 -- Source: as above.
-CREATE MACRO nccl_busbw(algorithm, protocol, bw, n_channels, compute_major) AS
+CREATE OR REPLACE MACRO nccl_busbw(algorithm, protocol, bw, n_channels, compute_major) AS
 CASE algorithm || ' ' || protocol
     WHEN 'RING LL' THEN least(bw / 2, CASE compute_major WHEN 8 THEN 87.7 WHEN 9 THEN 141.0 ELSE 282.0 END)
     WHEN 'RING LL128' THEN least(
@@ -71,7 +71,7 @@ CASE algorithm || ' ' || protocol
 END;
 COMMENT ON MACRO nccl_busbw IS 'Bus bandwidth in NCCL''s own model, GB/s; NULL for an algorithm that its constants do not cover.';
 
-CREATE MACRO students_t(freedom) AS
+CREATE OR REPLACE MACRO students_t(freedom) AS
 CASE
     WHEN freedom < 11
         THEN [12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228][floor(freedom)::INTEGER]
@@ -79,11 +79,11 @@ CASE
 END;
 COMMENT ON MACRO students_t IS 'Half the width of a 95 % interval in standard errors, of that many degrees of freedom.';
 
-CREATE MACRO is_most(part, whole) AS whole > 0 AND part >= 0.5 * whole;
+CREATE OR REPLACE MACRO is_most(part, whole) AS whole > 0 AND part >= 0.5 * whole;
 COMMENT ON MACRO is_most IS 'Whether a part of the waiting is enough of it to be named as the reason.';
 
 -- Over collective calls: the part of what ranks wait that is for a `host` or a `device` that was late.
-CREATE MACRO delay_share(which, delay, others_wait_ns, late_starved_ns) AS
+CREATE OR REPLACE MACRO delay_share(which, delay, others_wait_ns, late_starved_ns) AS
 CASE
     WHEN count(late_starved_ns) > 0
         THEN coalesce(sum(others_wait_ns) FILTER (WHERE delay = which), 0) / nullif(sum(others_wait_ns), 0)

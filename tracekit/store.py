@@ -203,6 +203,7 @@ def _finish(
     schema.check(con, str(target))
     _refuse_run(con, target, run, replace)
     _move_rows(con, run)
+    schema.renew_macros(con)
     install_views(con)
     con.execute("CHECKPOINT")
     con.execute("USE scratch; DETACH merged")

@@ -1,5 +1,6 @@
 """tracekit.open and the rows of a query."""
 
+import duckdb
 import pytest
 from database import join, write_database
 from samples import baseline, eagle3
@@ -100,3 +101,28 @@ def test_results_see_the_database_of_their_time(tmp_path):
     join(path, eagle3)
     assert found.fetchall() == [("baseline",)]
     assert found.fetchall() == [("baseline",), ("eagle3",)]
+
+
+@pytest.mark.parametrize(
+    "older",
+    [
+        "DROP MACRO TABLE chosen_calls",
+        "CREATE OR REPLACE VIEW steps AS SELECT run FROM step",
+        "CREATE OR REPLACE MACRO is_most(part) AS part",
+    ],
+)
+def test_a_database_with_older_views_or_macros_says_what_to_do_until_it_has_a_run_more(
+    tmp_path, older
+):
+    path = write_database(tmp_path / "runs.duckdb", baseline)
+    with duckdb.connect(str(path)) as con:
+        con.execute(older)
+
+    def asked():
+        for report in ("comms", "comm_ranks", "run_headline"):
+            tracekit.open(path).report(report, run="baseline").fetchall()
+
+    with pytest.raises(StoreError, match=r"another state of tracekit made it, .*; ingest the trac"):
+        asked()
+    join(path, eagle3)
+    asked()
