@@ -87,8 +87,8 @@ def _readable(values: pd.Series, column: Column, time: Unit) -> tuple[pd.Series,
         )
         return _rounded(values.astype("Float64") / size, digits), config
     if set(name.split("_")) & set(SHARE) or name == "break_even_acceptance":
-        config = st.column_config.NumberColumn(words, help=meaning, format="percent")
-        return _rounded(values, 4), config
+        config = st.column_config.NumberColumn(f"{words}, %", help=meaning, format="%.2f")
+        return _rounded(100 * values.astype("Float64"), 2), config
     if pd.api.types.is_float_dtype(values) and not (values.dropna() % 1 == 0).all():
         config = st.column_config.NumberColumn(words, help=meaning, format="%.2f")
         return _rounded(values, 2), config

@@ -56,8 +56,9 @@ def test_a_column_is_named_in_words(report, column, title):
 
 def test_shares_are_per_cent_and_explained_in_the_words_of_the_header():
     frame = pd.DataFrame({"share_of_step": [0.5]})
-    _, config = columns.readable(frame, BREAKDOWN, ("share_of_step",))
-    assert config["share_of_step"]["type_config"]["format"] == "percent"
+    made, config = columns.readable(frame, BREAKDOWN, ("share_of_step",))
+    assert list(made["share_of_step"]) == [50.0]
+    assert config["share_of_step"]["label"] == "share of step, %"
     (meaning,) = (c.meaning for c in BREAKDOWN.columns if c.name == "share_of_step")
     assert config["share_of_step"]["help"] == meaning
 
