@@ -21,6 +21,11 @@ pytestmark = pytest.mark.browser
 ROOT = Path(__file__).parents[2]
 RECORDED = sorted((ROOT / "sample_traces").glob("vllm_cpu_tp2_*"))
 DONE = '[data-testid="stApp"][data-test-script-state="notRunning"]'
+DRAWN = """() => [
+    ...document.querySelectorAll('[data-testid=stVegaLiteChart], [data-testid=stDataFrame]')
+].every(element => element.querySelector('canvas, svg'))"""
+"""Their scripts are loaded where the page has the first of them."""
+
 TIMEOUT_MS = 30_000
 
 
@@ -58,6 +63,7 @@ def settle(page):
     page.wait_for_function(
         "document.querySelectorAll('[data-testid=stSkeleton], [data-stale=true]').length == 0"
     )
+    page.wait_for_function(DRAWN)
 
 
 def names(page):
