@@ -23,8 +23,8 @@ RECORDED = sorted((ROOT / "sample_traces").glob("vllm_cpu_tp2_*"))
 DONE = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 DRAWN = """() => [
     ...document.querySelectorAll('[data-testid=stVegaLiteChart], [data-testid=stDataFrame]')
-].every(element => element.querySelector('canvas, svg'))"""
-"""Their scripts are loaded where the page has the first of them."""
+].every(element => element.querySelector('canvas, svg') || !element.checkVisibility())"""
+"""Their scripts are loaded where the page has the first of them; one in a tab has to be shown."""
 
 TIMEOUT_MS = 30_000
 
