@@ -19,6 +19,9 @@ ONE_ENGINE = (
     "Choose another in the sidebar."
 )
 
+SHOWN, KERNELS_TAB = "shown", "Kernels"
+"""What the address calls the tab that is open, and the one of them that it has to name."""
+
 ONE_BY_ONE = 1_000
 """Activities that the lanes show one by one: of more, most are thinner than a pixel."""
 
@@ -61,18 +64,18 @@ def one_step(picked: int, engine: int | None) -> None:
     )
     if len(engines) > 1 and chosen.dp is None:
         st.caption(ONE_ENGINE.format(engine=engine, n=len(engines)))
-    label, place = choice.tab("shown", list(TABS))
+    label, place = choice.tab(SHOWN, list(TABS))
     with place:
         TABS[label](picked, engine, row.kind)
 
 
 def of_step(picked: int, engine: int | None) -> list[tuple[str, dict[str, Value]]]:
-    """What `one_step` asks before a tab is open, and for the first of them."""
+    """What `one_step` asks, but for the kernels: whose kind of step has to be known first."""
     step: dict[str, Value] = {"step": picked, "dp": engine}
-    return [
-        ("step_list", chosen.params("step_list", kind=None, **step)),
-        ("timeline", chosen.params("timeline", **step, top=ONE_BY_ONE)),
-    ]
+    questions = [("step_list", chosen.params("step_list", kind=None, **step))]
+    if choice.asked(SHOWN) != KERNELS_TAB:
+        questions.append(("timeline", chosen.params("timeline", **step, top=ONE_BY_ONE)))
+    return questions
 
 
 def with_step(picked: int) -> int | None:
@@ -108,7 +111,7 @@ def kernels(picked: int, engine: int | None, kind: str) -> None:
     parts.table(frame[frame["row_kind"] == "work"], "breakdown", params, shown=KERNELS)
 
 
-TABS = {"On the device": on_the_device, "Kernels": kernels}
+TABS = {"On the device": on_the_device, KERNELS_TAB: kernels}
 
 
 def _load(row: SimpleNamespace) -> str:
