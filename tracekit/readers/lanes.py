@@ -1,7 +1,7 @@
 """Slices of a trace into the table `event`, each through the fastest lane that can read it.
 
-bare        one of the next two without the args of collectives; left for good where there are any
-fast        DuckDB's JSON reader with every column typed and times as DOUBLE, where that is exact
+bare        the next one without the args of collectives; left for good where there are any
+fast        DuckDB's JSON reader with every column typed, and times as DOUBLE where that is exact
 strict      the same with times as DECIMAL
 lenient     the same, for slices that are JSON, with args as text
 piecewise   event by event, for slices that are not JSON
@@ -36,6 +36,8 @@ _TIMED_BYTES = 1 << 20
 _SMALL = b"8796093022208"
 """2^43: microseconds below it are held to the nanosecond by DOUBLE."""
 
+_DECIMAL = "DECIMAL(38, 3)"
+
 _OF_COLLECTIVES = """,
             dtype VARCHAR,
             "In msg nelems" DECIMAL(22, 3),
@@ -61,21 +63,22 @@ _UNREADABLE = (
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """A way to read slices: the query, and the macro that makes nanoseconds of its times.
+    """A way to read slices: the query, and the macros that make nanoseconds of its times.
 
     A lane that `is_bare` fails where an event tells of a collective.
     """
 
     source: str
-    ns: str = "ns_of_decimal"
+    ns_of_ts: str = "ns_of_decimal"
+    ns_of_dur: str = "ns_of_decimal"
     is_bare: bool = False
 
     @property
     def load(self) -> str:
         """Statement that loads what the query gives."""
         kept = "error('tells of a collective')::JSON" if self.is_bare else "to_json(args)"
-        load = statement("load").replace("{source}", self.source).replace("{ns}", self.ns)
-        return load.replace("{collective}", kept)
+        load = statement("load").replace("{source}", self.source).replace("{collective}", kept)
+        return load.replace("{ns_of_ts}", self.ns_of_ts).replace("{ns_of_dur}", self.ns_of_dur)
 
 
 @dataclass(slots=True)
@@ -217,21 +220,24 @@ def _typed(plain: Plain) -> list[Lane]:
     if _OF_2021.search(head):
         return []
     ns = _ns_of_double(_TIME.findall(head[:_TIMED_BYTES]))
-    forms = [("DECIMAL(38, 3)", "ns_of_decimal")]
-    if ns is not None:
-        forms.insert(0, ("DOUBLE", ns))
-    bare = [] if b'"Collective name"' in head else [_strict(*forms[0], is_bare=True)]
-    return [*bare, *(_strict(*form) for form in forms)]
+    bare = [] if b'"Collective name"' in head else [_fast(ns, is_bare=True)]
+    return [*bare, _fast(ns), Lane(_source(_DECIMAL, _DECIMAL, _OF_COLLECTIVES))]
 
 
-def _strict(time: str, ns: str, *, is_bare: bool = False) -> Lane:
-    members = "" if is_bare else _OF_COLLECTIVES
-    source = statement("strict").replace("{time}", time).replace("{of_collectives}", members)
-    return Lane(source, ns, is_bare)
+def _fast(ns_of_ts: str | None, *, is_bare: bool = False) -> Lane:
+    """Durations as DOUBLE: they are small; starts by a macro for DOUBLE, or as DECIMAL."""
+    ts = "DOUBLE" if ns_of_ts else _DECIMAL
+    source = _source(ts, "DOUBLE", "" if is_bare else _OF_COLLECTIVES)
+    return Lane(source, ns_of_ts or "ns_of_decimal", "ns_of_small", is_bare)
+
+
+def _source(ts: str, dur: str, of_collectives: str) -> str:
+    typed = statement("strict").replace("{ts}", ts).replace("{dur}", dur)
+    return typed.replace("{of_collectives}", of_collectives)
 
 
 def _ns_of_double(times: Sequence[tuple[bytes, bytes]]) -> str | None:
-    """Macro for times as DOUBLE, told by those of the head; None where only DECIMAL is exact."""
+    """Macro for starts as DOUBLE, told by times of the head; None where only DECIMAL is exact."""
     if not any(decimals for _, decimals in times):
         return "ns_of_whole"
     is_small = all((len(whole), whole) < (len(_SMALL), _SMALL) for whole, _ in times)

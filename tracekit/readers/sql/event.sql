@@ -131,8 +131,15 @@ CREATE TEMP MACRO args_as_text(args) AS struct_update(
 
 -- Nanoseconds of microseconds as a lane reads them; NULL out of range. Within a century of 1970, and a
 -- day long at most: BIGINT then holds base, start and duration, and the sum of 100 000 durations.
+-- In 18 digits, within 10^15 of zero or of the year 2033, that takes 20 ns; in 38 digits 170.
+CREATE TEMP MACRO ns_of_18_digits(us) AS trunc(us)::BIGINT * 1000 + (us % 1 * 1000)::BIGINT;
 CREATE TEMP MACRO ns_of_decimal(us) AS
-    CASE WHEN abs(us) <= 4000000000000000 THEN (us * 1000)::BIGINT END;
+    CASE
+        WHEN abs(us) < 1000000000000000 THEN ns_of_18_digits(TRY_CAST(us AS DECIMAL(18, 3)))
+        WHEN us > 1000000000000000 AND us < 3000000000000000
+            THEN ns_of_18_digits(TRY_CAST(us - 2000000000000000 AS DECIMAL(18, 3))) + 2000000000000000000
+        WHEN abs(us) <= 4000000000000000 THEN (us * 1000)::BIGINT
+    END;
 
 -- DOUBLE is exact for three decimals below 2^43, where neighbours are less than a nanosecond apart, and
 -- for whole microseconds. Anything else fails the query, for an exact lane; only, far from zero, decimals

@@ -1,5 +1,6 @@
 -- Events of a source into `event`: those kept, and of the others why they are skipped.
--- {ns} makes nanoseconds of the source's microseconds, {collective} is what to keep of a collective.
+-- {ns_of_ts} and {ns_of_dur} make nanoseconds of the source's microseconds, {collective} is what to
+-- keep of a collective.
 INSERT INTO event BY NAME
 WITH
 timed AS (
@@ -7,8 +8,8 @@ timed AS (
         raw.* EXCLUDE (ts, dur),
         ts,
         dur,
-        {ns}(ts) AS ts_ns,
-        {ns}(dur) AS dur_ns,
+        {ns_of_ts}(ts) AS ts_ns,
+        {ns_of_dur}(dur) AS dur_ns,
         category.kind,
         category.unneeded
     FROM ({source}) AS raw

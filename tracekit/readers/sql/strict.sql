@@ -14,8 +14,8 @@ FROM read_json(
         cat: 'VARCHAR',
         name: 'VARCHAR',
         tid: 'VARCHAR',
-        ts: '{time}',
-        dur: '{time}',
+        ts: '{ts}',
+        dur: '{dur}',
         args: 'STRUCT(
             correlation BIGINT,
             "External id" BIGINT,
