@@ -108,7 +108,8 @@ def read_run(con, run, *paths):
     """
     (inputs,) = discover(paths, run=run)
     with TemporaryDirectory() as folder:
-        api._fill(store.Scratch(con, Path(folder)), inputs, rules=None, progress=None)
+        scratch = store.Scratch(con, Path(folder), begin_views=lambda: None)
+        api._fill(scratch, inputs, rules=None, progress=None)
 
 
 def memory_run(*paths):

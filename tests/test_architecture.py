@@ -14,8 +14,8 @@ FOLDERS = {folder: name for name, folder in SETUPTOOLS["package-dir"].items()}
 SOURCES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
 
 PARTS = {
-    "core": "errors units limits lock script run schema store place guard sandbox marlin rules"
-    " taxonomy colors readers derive draft_check __version__",
+    "core": "errors units limits lock script run schema views store place guard sandbox marlin"
+    " rules taxonomy colors readers derive draft_check __version__",
     "collectors": "collectors",
     "queries": "queries",
     "api": "api database open ingest whatif",

@@ -160,6 +160,7 @@ def _fill(
     context.insert_files(con, inputs)
     _read_windows(con, inputs)
     nccl_log.read_logs(con, _nccl_logs(inputs), run=run, scratch=scratch.folder)
+    scratch.begin_views()
     classify(con, run, rules)
     load_no_work(con)
     load_collective_categories(con)

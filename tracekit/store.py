@@ -4,6 +4,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,7 @@ from tracekit.place import (
     resolve,
     wal,
 )
+from tracekit.views import InstallViews, Views
 
 STORAGE_VERSION = "v1.2.0"
 """Oldest storage format that holds what we write; duckdb 1.2 and later open it."""
@@ -39,18 +41,19 @@ _FORM = (
     "RECOVERY_MODE 'NO_WAL_WRITES'"
 )
 
-InstallViews = Callable[[duckdb.DuckDBPyConnection], None]
-"""Creates the views, with their comments, in the current database of a connection."""
-
 _SUFFIX = ".ingest"
 
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """A database under construction: its connection and a folder for temporary files beside it."""
+    """A database under construction: its connection and a folder for temporary files beside it.
+
+    `begin_views` has its views made beside what `con` does next; else they are made at the end.
+    """
 
     con: duckdb.DuckDBPyConnection
     folder: Path
+    begin_views: Callable[[], None]
 
 
 def open_readonly(
@@ -94,11 +97,13 @@ def building(
     with _told(target), _scratch_folder(target, run, replace) as folder:
         con = _connect_scratch(folder, memory)
         try:
-            schema.apply(con)
-            yield Scratch(con, folder)
-            with _told(target, duckdb.Error), locked(_lock_path(target)):
-                result = _finish(con, folder, target, run, replace, install_views)
-                _publish(result, target)
+            with ThreadPoolExecutor(1) as helper:
+                views = Views(con, install_views, helper, is_new=not is_database(target))
+                schema.apply(con)
+                yield Scratch(con, folder, views.begin)
+                with _told(target, duckdb.Error), locked(_lock_path(target)):
+                    result = _finish(con, folder, target, run, replace, views)
+                    _publish(result, target)
         finally:
             con.close()
 
@@ -187,12 +192,12 @@ def _finish(
     target: Path,
     run: str,
     replace: bool,
-    install_views: InstallViews,
+    views: Views,
 ) -> Path:
     """Complete database file in `folder`: the scratch itself, or the target's copy with the run."""
     if not is_database(target):
         wal(target).unlink(missing_ok=True)  # of a file that was removed
-        install_views(con)
+        views.finish()
         con.execute("CHECKPOINT")  # closing would checkpoint too, but keep quiet about a full disk
         con.close()
         return folder / "scratch.duckdb"
@@ -204,7 +209,7 @@ def _finish(
     _refuse_run(con, target, run, replace)
     _move_rows(con, run)
     schema.renew_macros(con)
-    install_views(con)
+    views.renew()
     con.execute("CHECKPOINT")
     con.execute("USE scratch; DETACH merged")
     return merged

@@ -29,6 +29,9 @@ _SHOWN_BYTES = 200
 _OF_2021 = re.compile(rb'"cat"\s*:\s*"(?:Operator|Runtime|Kernel|Memcpy|Memset)"')
 """Files in which `External id` is spelled in two ways: the lenient lane alone knows both."""
 
+_HEAD_BYTES = 8 << 20
+"""Of a file, searched for what tells its lane: a batch that a lane fails on is read twice."""
+
 _TIME = re.compile(rb'"(?:ts|dur)"\s*:\s*-?(\d+)(\.\d+)?')
 _TIMED_BYTES = 1 << 20
 """Of a file's head, looked at for the form of its times: about 4,000 events."""
@@ -216,7 +219,7 @@ class Lanes:
 
 
 def _typed(plain: Plain) -> list[Lane]:
-    head = plain.read(0, _SALVAGE_BYTES)
+    head = plain.read(0, _HEAD_BYTES)
     if _OF_2021.search(head):
         return []
     ns = _ns_of_double(_TIME.findall(head[:_TIMED_BYTES]))
