@@ -43,13 +43,12 @@ WITH main AS (
     GROUP BY file_id, stream
     ORDER BY file_id, sum(kernel_ns) DESC NULLS LAST, stream
 ),
-counted AS (
+behind AS (
     SELECT
         launch.*,
-        count(*) FILTER (NOT is_input) OVER (
+        lag(is_input, 1, false) OVER (
             PARTITION BY launch.file_id ORDER BY at_ns, start_ns
-            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-        ) AS run_of_inputs
+        ) AS is_behind_input
     FROM launch
     JOIN habit USING (file_id)
     JOIN main USING (file_id)
@@ -59,11 +58,12 @@ counted AS (
         AND (thread IS NOT NULL OR launch.stream IS NOT DISTINCT FROM main.stream)
 )
 SELECT
-    * EXCLUDE (run_of_inputs),
-    first_value(at_ns) OVER (
-        PARTITION BY file_id, run_of_inputs ORDER BY at_ns, start_ns
+    * EXCLUDE (is_behind_input),
+    -- Where the latest run began: times only grow. A partition for each run would take thrice as long.
+    max(at_ns) FILTER (NOT is_behind_input) OVER (
+        PARTITION BY file_id ORDER BY at_ns, start_ns ROWS UNBOUNDED PRECEDING
     ) AS led_from_ns
-FROM counted;
+FROM behind;
 
 -- Replays of the largest graph that repeats; without graph ids its kernels' names tell it apart.
 CREATE TEMP TABLE replay AS
