@@ -25,8 +25,11 @@ Progress = Callable[[int, int], None]
 _CHUNK_BYTES = 300_000_000
 """Read before its events go to their tables: about a million of them, 200 MB as they are staged."""
 
-_MAX_SLICES = 6
-"""Read at a time: each takes a thread, and 32 MB of DuckDB's memory for its buffer."""
+_BATCH = 10
+"""Slices read at a time, about a chunk: the fewer, the longer threads wait for the last of them."""
+
+_MAX_READERS = 6
+"""Slices open at a time: each takes a thread, and 32 MB of DuckDB's memory for its buffer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +172,8 @@ def _load(
 
 
 def _n_slices(con: duckdb.DuckDBPyConnection) -> int:
-    """Slices to read at a time: some more than threads, so that none of them waits for long."""
     (threads,) = con.execute("SELECT current_setting('threads')").fetchone() or (1,)
-    return min(2 * int(threads), _MAX_SLICES)
+    return _BATCH if int(threads) <= _MAX_READERS else _MAX_READERS
 
 
 def _base(plain: Plain, members: dict[str, Any]) -> int:

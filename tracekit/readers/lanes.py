@@ -136,13 +136,23 @@ class Lanes:
         usual = [part for part in batch if not part.is_too_long]
         self._con.register_filesystem(self._slices)
         try:
-            if usual and not any(self._took(lane, usual) for lane in [*self._lanes]):
-                self._load_apart(usual)
+            if usual:
+                self._load(usual)
         finally:
             self._con.unregister_filesystem(PROTOCOL)
 
-    def _load_apart(self, batch: Sequence[Slice]) -> None:
-        for part in (small for large in batch for small in cut(self._plain, large, _SALVAGE_BYTES)):
+    def _load(self, batch: Sequence[Slice]) -> None:
+        if any(self._took(lane, batch) for lane in [*self._lanes]):
+            return
+        half = len(batch) // 2
+        if half:
+            self._load(batch[:half])
+            self._load(batch[half:])
+        else:
+            self._load_apart(batch[0])
+
+    def _load_apart(self, whole: Slice) -> None:
+        for part in cut(self._plain, whole, _SALVAGE_BYTES):
             if part.is_too_long:
                 self._lose_long([part])
             elif not self._took(self._lenient, [part]):
