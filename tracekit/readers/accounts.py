@@ -55,6 +55,7 @@ class Accountant:
         row = self._execute("span", base_ns=base_ns).fetchone()
         assert row is not None  # an aggregate without groups
         self._execute("skipped", run=self._run)
+        self._execute("untyped", run=self._run)
         return Account(*row)
 
     def doubt(self, reason: str, example: str) -> None:

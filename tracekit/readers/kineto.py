@@ -200,5 +200,3 @@ def _doubts(plain: Plain, lanes: Lanes, end: End, is_whole: bool) -> Iterator[tu
         yield "metadata not JSON", "of it, only the clock's base and the rank are used"
     if lanes.repaired.count:
         yield "repaired text", str(lanes.repaired)
-    if lanes.untyped.count:
-        yield "argument not a number", str(lanes.untyped)

@@ -68,19 +68,23 @@ _UNREADABLE = (
 class Lane:
     """A way to read slices: the query, and the macros that make nanoseconds of its times.
 
-    A lane that `is_bare` fails where an event tells of a collective.
+    A lane that `is_bare` fails where an event tells of a collective; one that `is_lenient` has
+    args as text, and tells where they should be numbers and are none.
     """
 
     source: str
     ns_of_ts: str = "ns_of_decimal"
     ns_of_dur: str = "ns_of_decimal"
     is_bare: bool = False
+    is_lenient: bool = False
 
     @property
     def load(self) -> str:
         """Statement that loads what the query gives."""
         kept = "error('tells of a collective')::JSON" if self.is_bare else "to_json(args)"
-        load = statement("load").replace("{source}", self.source).replace("{collective}", kept)
+        untyped = "untyped_member(args)" if self.is_lenient else "NULL"
+        load = statement("load").replace("{source}", self.source)
+        load = load.replace("{collective}", kept).replace("{untyped}", untyped)
         return load.replace("{ns_of_ts}", self.ns_of_ts).replace("{ns_of_dur}", self.ns_of_dur)
 
 
@@ -91,9 +95,9 @@ class Doubt:
     count: int = 0
     example: str | None = None
 
-    def add(self, count: int, example: str | None) -> None:
-        """Count more of them."""
-        self.count += count
+    def add(self, example: str) -> None:
+        """Count one more."""
+        self.count += 1
         self.example = self.example or example
 
     def __str__(self) -> str:
@@ -101,11 +105,11 @@ class Doubt:
         return f"{self.count} events, such as {self.example}"
 
 
-_PIECEWISE = Lane(statement("piecewise"))
+_PIECEWISE = Lane(statement("piecewise"), is_lenient=True)
 
 
 class Lanes:
-    """Loads slices of one file; `repaired` and `untyped` tell what was wrong with kept events."""
+    """Loads slices of one file; `repaired` tells of events whose text had to be mended."""
 
     def __init__(
         self,
@@ -117,7 +121,6 @@ class Lanes:
         is_frontend: bool,
     ) -> None:
         self.repaired = Doubt()
-        self.untyped = Doubt()
         self._con = con
         self._plain = plain
         self._common = {
@@ -127,7 +130,7 @@ class Lanes:
             "collective_op": builtin_document()["collective_op"]["pattern"],
         }
         self._slices = SliceFileSystem(plain, file_id)
-        self._lenient = Lane(statement("lenient"))
+        self._lenient = Lane(statement("lenient"), is_lenient=True)
         self._lanes = [*_typed(plain), self._lenient]
 
     def load(self, batch: Sequence[Slice]) -> None:
@@ -159,9 +162,8 @@ class Lanes:
                 self._salvage(part)
 
     def _took(self, lane: Lane, batch: Sequence[Slice]) -> bool:
-        values = {"slices": [self._slices.url(part) for part in batch]}
         try:
-            self._insert(lane, values)
+            self._insert(lane, {"slices": [self._slices.url(part) for part in batch]})
         except duckdb.Error as error:
             self._plain.check()
             if not isinstance(error, _UNREADABLE):
@@ -169,19 +171,10 @@ class Lanes:
             if lane.is_bare:
                 self._lanes.remove(lane)
             return False
-        if lane is self._lenient:
-            self._count_untyped(lane, values)
         return True
 
     def _insert(self, lane: Lane, values: dict[str, list[str]]) -> None:
         self._con.execute(lane.load, values | self._common)
-
-    def _count_untyped(self, lane: Lane, values: dict[str, list[str]]) -> None:
-        faults = self._con.execute(
-            statement("faults").replace("{source}", lane.source), values
-        ).fetchone()
-        assert faults is not None
-        self.untyped.add(*faults)
 
     def _salvage(self, part: Slice) -> None:
         pieces = pieces_of(self._plain.read(part.start, part.end), part.start)
@@ -205,11 +198,10 @@ class Lanes:
         events = list(events_of(pieces, self._valid(pieces)))
         texts = [event.text for event in events if event.text is not None]
         self._insert(_PIECEWISE, {"texts": texts})
-        self._count_untyped(_PIECEWISE, {"texts": texts})
         self._lose("not JSON", [event.piece for event in events if event.text is None])
         for event in events:
             if event.text is not None and event.is_repaired:
-                self.repaired.add(1, event.piece.shown())
+                self.repaired.add(event.piece.shown())
 
     def _lose_long(self, parts: Sequence[Slice]) -> None:
         shown = [self._plain.read(part.start, part.start + _SHOWN_BYTES) for part in parts]

@@ -16,5 +16,6 @@ CREATE OR REPLACE TEMP TABLE event (
     bytes BIGINT,
     graph_id BIGINT,
     graph_node_id BIGINT,
-    collective JSON         -- args, where they tell of a collective
+    collective JSON,        -- args, where they tell of a collective
+    untyped VARCHAR         -- of those kept: a member of args that is no number but should be one
 )

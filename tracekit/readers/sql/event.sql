@@ -61,6 +61,9 @@ CREATE TEMP TABLE skipped (
     file_id INTEGER, skip skip, n BIGINT, name VARCHAR, start_ns BIGINT, end_ns BIGINT
 );
 
+-- Kept events with a member of args that is no number but should be one, some rows per file.
+CREATE TEMP TABLE untyped (file_id INTEGER, n BIGINT, example VARCHAR);
+
 -- Every event that is kept, wherever it is by now.
 CREATE TEMP VIEW kept AS
 SELECT file_id, 'call' AS kind, name, thread, start_ns, dur_ns, correlation FROM host_call
@@ -128,6 +131,23 @@ CREATE TEMP MACRO args_as_text(args) AS struct_update(
     }'),
     "External id" := coalesce(args ->> '$."External id"', args ->> '$."external id"')
 );
+
+-- The first of these members that is there but is no number, with its text; the event is kept without.
+CREATE TEMP MACRO no_number(text) AS text IS NOT NULL AND TRY_CAST(text AS BIGINT) IS NULL;
+CREATE TEMP MACRO untyped_member(args) AS
+    CASE
+        WHEN no_number(args.correlation) THEN 'correlation ' || args.correlation
+        WHEN no_number(args."External id") THEN 'External id ' || args."External id"
+        WHEN no_number(args.device) THEN 'device ' || args.device
+        WHEN no_number(args.stream) THEN 'stream ' || args.stream
+        WHEN no_number(args.bytes) THEN 'bytes ' || args.bytes
+        WHEN no_number(args."graph id") THEN 'graph id ' || args."graph id"
+        WHEN no_number(args."graph node id") THEN 'graph node id ' || args."graph node id"
+        WHEN no_number(args."In msg nelems") THEN 'In msg nelems ' || args."In msg nelems"
+        WHEN no_number(args."Out msg nelems") THEN 'Out msg nelems ' || args."Out msg nelems"
+        WHEN no_number(args."Group size") THEN 'Group size ' || args."Group size"
+        WHEN no_number(args.Seq) THEN 'Seq ' || args.Seq
+    END;
 
 -- Nanoseconds of microseconds as a lane reads them; NULL out of range. Within a century of 1970, and a
 -- day long at most: BIGINT then holds base, start and duration, and the sum of 100 000 durations.

@@ -5,5 +5,6 @@ DELETE FROM scope WHERE file_id = $file_id;
 DELETE FROM device_row WHERE file_id = $file_id;
 DELETE FROM collective_arg WHERE file_id = $file_id;
 DELETE FROM skipped WHERE file_id = $file_id;
+DELETE FROM untyped WHERE file_id = $file_id;
 DELETE FROM event WHERE file_id = $file_id;
 DELETE FROM ledger WHERE file_id = $file_id

@@ -1,6 +1,6 @@
 -- Events of a source into `event`: those kept, and of the others why they are skipped.
 -- {ns_of_ts} and {ns_of_dur} make nanoseconds of the source's microseconds, {collective} is what to
--- keep of a collective.
+-- keep of a collective, {untyped} what of args is no number.
 INSERT INTO event BY NAME
 WITH
 timed AS (
@@ -74,5 +74,6 @@ SELECT
         WHEN args."Collective name" IS NOT NULL
             OR args."Input Dims" IS NOT NULL AND regexp_matches(name, $collective_op)
             THEN {collective}
-    END AS collective
+    END AS collective,
+    CASE WHEN skip IS NULL THEN {untyped} END AS untyped
 FROM judged

@@ -52,4 +52,10 @@ INSERT INTO skipped
 SELECT file_id, skip, count(*), any_value(name), min(start_ns), max(start_ns + dur_ns)
 FROM event
 WHERE skip IS NOT NULL
-GROUP BY file_id, skip, CASE WHEN skip = 'profiler span' THEN name END
+GROUP BY file_id, skip, CASE WHEN skip = 'profiler span' THEN name END;
+
+INSERT INTO untyped
+SELECT file_id, count(*), any_value(untyped)
+FROM event
+WHERE untyped IS NOT NULL
+GROUP BY file_id
