@@ -1,6 +1,7 @@
 """Times tracekit ingest against json.load, HTA and Perfetto, or measures its memory.
 
-Usage: python benchmarks/ingest.py [--mb N ...] [--runs N] [--tools NAME ...] [--gz] [--memory]
+Usage: python benchmarks/ingest.py [--every | --memory] [--mb N ...] [--runs N] [--tools NAME ...]
+       [--gz]
 
 Prints Markdown tables for docs/performance.md. What it installs and writes is in build/bench.
 """
@@ -12,8 +13,8 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import peers
@@ -22,7 +23,9 @@ from measure import Case, ChildError, alternate
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-PUBLIC = ROOT.parent / "shared/traces/public/torch_v100_ddp_rank1_216k_events.json.gz"
+PUBLIC = ROOT.parent / "shared/traces/public"
+USUAL = PUBLIC / "torch_v100_ddp_rank1_216k_events.json.gz"
+EVERY_BYTES = 4_000_000  # the next smaller public traces have 1 MB
 TRACEKIT = (sys.executable, "-m", "tracekit")
 SPEED_MB = (500.0,)
 MEMORY_MB = (250.0, 1000.0)
@@ -36,6 +39,7 @@ class Options:
     runs: int
     tools: list[str]
     gz: bool
+    every: bool
     memory: bool
     keep: bool
     trace: Path | None
@@ -49,7 +53,9 @@ def options_from(arguments: list[str]) -> Options:
     parser.add_argument("--runs", type=int, default=5, help="runs of each, alternating [5]")
     parser.add_argument("--tools", nargs="+", choices=peers.NAMES, default=list(peers.NAMES))
     parser.add_argument("--gz", action="store_true", help="time on a .json.gz")
-    parser.add_argument("--memory", action="store_true", help="tracekit alone: memory, .gz, reopen")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--every", action="store_true", help="each public trace of over 4 MB, a row")
+    what.add_argument("--memory", action="store_true", help="tracekit alone: memory, .gz, reopen")
     parser.add_argument("--keep", action="store_true", help="leave traces and databases")
     parser.add_argument("--trace", type=Path, help="trace to scale up")
     parser.add_argument("--folder", type=Path, default=ROOT / "build/bench")
@@ -62,8 +68,8 @@ def source(options: Options) -> Path:
     """Trace to scale: the one given, else the public one, else a generated one."""
     if options.trace is not None:
         return options.trace
-    if PUBLIC.exists():
-        return PUBLIC
+    if USUAL.exists():
+        return USUAL
     out = options.folder / "generated"
     generate = ROOT / "sample_traces/generate.py"
     subprocess.run(
@@ -99,16 +105,44 @@ def tools(options: Options) -> Iterable[peers.Tool]:
                 print(f"{name} skipped: {error}", file=sys.stderr)
 
 
+def own_case(trace: Path) -> Case:
+    """Loading of a trace with tracekit."""
+    command = [*peers.loader(sys.executable, "tracekit"), trace]
+    return Case("tracekit", command, stale=[trace.with_name("bench.duckdb")])
+
+
 def speed(options: Options, trace: report.Trace) -> str:
     """Table of one trace and all tools."""
     found = list(tools(options))
     cases = [tool.case(trace.path) for tool in found]
     if "tracekit" in options.tools:
-        command = [*peers.loader(sys.executable, "tracekit"), trace.path]
-        cases.insert(0, Case("tracekit", command, stale=[trace.path.with_name("bench.duckdb")]))
+        cases.insert(0, own_case(trace.path))
     versions = {"tracekit": report.tracekit_version()} | {t.name: t.version for t in found}
     load = report.load_average()
     return report.speed_table(trace, alternate(cases, options.runs), versions, load)
+
+
+def large_traces() -> Iterator[Path]:
+    """Public traces of over 4 MB as plain text: a .gz ends with that size (RFC 1952)."""
+    for path in sorted(PUBLIC.rglob("*.json.gz")):
+        if int.from_bytes(path.read_bytes()[-4:], "little") > EVERY_BYTES:
+            yield path
+
+
+def every(options: Options) -> str:
+    """Table of all large public traces and all tools; one scaled trace is there at a time."""
+    found = list(tools(options))
+    load = report.load_average()
+    rows = []
+    for path in large_traces():
+        trace = scaled(path, options.folder, options.mb[0], options.gz)
+        trace = replace(trace, source=str(path.relative_to(PUBLIC)))
+        cases = [own_case(trace.path), *(tool.case(trace.path) for tool in found)]
+        rows.append((trace, alternate(cases, options.runs)))
+        shutil.rmtree(trace.path.parent)
+    if not rows:
+        raise SystemExit(f"{PUBLIC}: no traces of over 4 MB; give --trace FILE without --every")
+    return report.traces_table(rows, load)
 
 
 def memory(options: Options, traces: Sequence[report.Trace]) -> str:
@@ -131,6 +165,9 @@ def memory(options: Options, traces: Sequence[report.Trace]) -> str:
 
 def run(options: Options) -> None:
     """Scale, measure and print; the scaled traces and databases go away again."""
+    if options.every:
+        print(every(options))
+        return
     trace = source(options)
     forms = (False, True) if options.memory else (options.gz,)
     traces = [scaled(trace, options.folder, mb, gz) for mb in options.mb for gz in forms]

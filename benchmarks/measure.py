@@ -34,11 +34,15 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A command to be measured; `stale` are files to remove before each run."""
+    """A command to be measured; `stale` are files to remove before each run.
+
+    One that `may_fail` is left out of what is measured when it does.
+    """
 
     name: str
     command: Sequence[str | Path]
     stale: Sequence[Path] = field(default=())
+    may_fail: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +69,22 @@ def alternate(cases: Sequence[Case], runs: int) -> list[Samples]:
     """Measure A B C A B C ...: what else the machine does then falls on all alike."""
     measured = [Samples(case, []) for case in cases]
     for number in range(runs):
-        for samples in measured:
+        for samples in [*measured]:
             print(f"run {number + 1} of {runs}: {samples.case.name}", file=sys.stderr)
-            samples.runs.append(measure(samples.case))
+            if not _added(samples):
+                measured.remove(samples)
     return measured
+
+
+def _added(samples: Samples) -> bool:
+    try:
+        samples.runs.append(measure(samples.case))
+    except ChildError as error:
+        if not samples.case.may_fail:
+            raise
+        print(f"left out: {error}", file=sys.stderr)
+        return False
+    return True
 
 
 def measure(case: Case) -> Sample:

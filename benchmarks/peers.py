@@ -32,7 +32,7 @@ class Tool:
 
     def case(self, trace: Path) -> Case:
         """Loading of a trace with this tool."""
-        return Case(self.name, [*self.command, trace])
+        return Case(self.name, [*self.command, trace], may_fail=True)
 
 
 def tool(name: str, folder: Path) -> Tool:

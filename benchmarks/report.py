@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from statistics import geometric_mean
 
 from measure import Sample, Samples
 
@@ -74,6 +75,40 @@ def speed_table(
     ]
     what = f"{trace.title()}, {trace.events:,} events ({trace.source} x {trace.copies})"
     return "\n".join([setting(what, measured, load), "", *table(heads, rows)])
+
+
+def traces_table(rows: Sequence[tuple[Trace, Sequence[Samples]]], load: float) -> str:
+    """One row per trace: other tools' loading as multiples of tracekit's, their means below."""
+    names = list(dict.fromkeys(s.case.name for _, measured in rows for s in measured[1:]))
+    heads = ["trace", "MB", "events", "tracekit load s", "MB/s", "peak MB"]
+    factors = [[factor(measured, name) for name in names] for _, measured in rows]
+    cells = [
+        [*trace_cells(trace, measured[0]), *(f"{one:.1f}" if one else "-" for one in own)]
+        for (trace, measured), own in zip(rows, factors, strict=True)
+    ]
+    means = [f"{geometric_mean(filter(None, own)):.1f}" for own in zip(*factors, strict=True)]
+    top = setting("one rank each", rows[0][1], load)
+    last = ["geometric mean", *[""] * (len(heads) - 1), *means]
+    return "\n".join([top, "", *table(heads + [f"{name} x" for name in names], [*cells, last])])
+
+
+def trace_cells(trace: Trace, own: Samples) -> list[str]:
+    """What tracekit needs for one trace."""
+    return [
+        trace.source.removesuffix(".json.gz"),
+        f"{trace.plain_bytes / MB:,.0f}",
+        f"{trace.events:,}",
+        both(own, load_s),
+        f"{trace.plain_bytes / MB / own.best(load_s):,.0f}",
+        f"{own.peak_bytes() / MB:,.0f}",
+    ]
+
+
+def factor(measured: Sequence[Samples], name: str) -> float | None:
+    """A tool's best loading as a multiple of tracekit's, the first; None where it has none."""
+    found = (samples for samples in measured if samples.case.name == name)
+    best = next((samples.best(load_s) for samples in found), None)
+    return best and best / measured[0].best(load_s)
 
 
 def memory_table(rows: Sequence[Row], load: float) -> str:
