@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from decimal import Decimal
 from pathlib import Path
-from statistics import mean
+from statistics import median
 from typing import NamedTuple
 
 import duckdb
@@ -21,7 +21,7 @@ from cpu_server import vllm_python
 import tracekit
 from tracekit.collectors.engines.vllm_scopes import scopes_environment
 
-pytestmark = pytest.mark.vllm
+pytestmark = [pytest.mark.vllm, pytest.mark.alone]
 
 HERE = Path(__file__).parent
 SAMPLE_TRACES = HERE.parents[1] / "sample_traces"
@@ -48,9 +48,6 @@ DRAFT_COPY = {"aten::slice", "aten::copy_"}  # of the drafted tokens to the host
 ONLY_THE_ENGINES = {"forward": GATHER, "sample": set(), "draft": DRAFT_COPY}
 MAY_DIFFER_BY = 0.02  # of the engine's time in the phase, or
 MAY_DIFFER_BY_NS = 150_000
-# Of all steps. Between the edges of two scopes a busy machine runs something else, at times in most
-# steps; a scope of another extent would be apart in each.
-MIN_EQUAL = 0.25
 
 
 class Event(NamedTuple):
@@ -145,11 +142,6 @@ def time_per_step(events, phases, phase):
     return spent
 
 
-def share_of_equal(times):
-    """Share of the steps, as (plugin, engine), in which a phase lasts as long by both."""
-    return mean(abs(a - b) <= max(MAY_DIFFER_BY * b, MAY_DIFFER_BY_NS) for a, b in times)
-
-
 def test_every_step_has_each_scope_once(events):
     counts = Counter(event.name for event in events if event.name in PLUGIN)
     has_drafts = any(event.name == "gpu_model_runner: draft" for event in events)
@@ -170,7 +162,9 @@ def test_plugin_and_engine_give_a_phase_the_same_operators(events, phase):
 def test_plugin_and_engine_give_a_phase_the_same_time(events, phase):
     by_engine = time_per_step(events, ENGINE, phase)
     by_plugin = time_per_step(events, PLUGIN, phase)
-    assert share_of_equal(zip(by_plugin, by_engine, strict=True)) >= MIN_EQUAL
+    apart = [abs(a - b) for a, b in zip(by_engine, by_plugin, strict=True)]
+    # The middle step: between the edges of two scopes the machine may run something else.
+    assert median(apart) <= max(MAY_DIFFER_BY * median(by_engine), MAY_DIFFER_BY_NS)
 
 
 APART = """
@@ -200,7 +194,9 @@ def test_in_the_database_only_the_copy_of_drafts_has_another_phase(database):
 @pytest.mark.parametrize("phases", [["forward", "verify"], ["sample"], ["draft"]], ids="-".join)
 def test_in_the_database_a_phase_lasts_as_long(database, phases):
     times = database.execute(TIMES, {"phases": phases}).fetchall()
-    assert not times or share_of_equal(times) >= MIN_EQUAL
+    apart = [abs(a - b) / max(MAY_DIFFER_BY * b, MAY_DIFFER_BY_NS) for a, b in times]
+    # The middle step: between the edges of two scopes the machine may run something else.
+    assert median(apart or [0]) <= 1
 
 
 COMPILED = """

@@ -26,7 +26,9 @@ pytestmark = [pytest.mark.vllm, pytest.mark.alone]
 
 COPIES = ("noisy", "same", "random")
 DRAFTED = (*COPIES, "ngram")
-SERVERS = ("plain", *DRAFTED)
+SERVERS = ("random", "plain", "noisy", "ngram", "same")
+"""As they are captured in a round: those that are predicted next to the two that calibrate."""
+
 N_TOKENS = {"plain": 480, "noisy": 320, "same": 480, "random": 240, "ngram": 960}
 """So many that outside its decode steps a request spends 3 % of its time at most, some 40 ms; and
 of what drafts not too different, as 800 tokens of context take 10 % longer than 200."""
@@ -189,9 +191,7 @@ def headline(db, slow, fast, number):
 def test_whatif_predicts_other_drafts(con, db, folder, server, given):
     """Calibrated on the draft that is sometimes right, told how often the other one is.
 
-    N-grams are found in no time, and not in each step: their acceptance is told of steps. The
-    nearest round counts: calibration and truth are minutes apart, and the machine's speed changed
-    by 30 % between them in two of three rounds; what is predicted wrongly is wrong in each.
+    N-grams are found in no time, and not in each step: their acceptance is told of steps.
     """
     errors = []
     for number in ROUNDS:
@@ -201,7 +201,7 @@ def test_whatif_predicts_other_drafts(con, db, folder, server, given):
         ns_per_token, tokens_per_step = quoted(con, run)
         assert row.tokens_per_step == pytest.approx(tokens_per_step, rel=0.01)
         errors.append(row.ns_per_token / ns_per_token - 1)
-    assert min(map(abs, errors)) <= 0.15, errors
+    assert median(errors) == pytest.approx(0, abs=0.15), errors
 
 
 def predicted(db, number, **given):
