@@ -139,7 +139,8 @@ def every(options: Options) -> str:
         trace = replace(trace, source=str(path.relative_to(PUBLIC)))
         cases = [own_case(trace.path), *(tool.case(trace.path) for tool in found)]
         rows.append((trace, alternate(cases, options.runs)))
-        shutil.rmtree(trace.path.parent)
+        if not options.keep:
+            shutil.rmtree(trace.path.parent)
     if not rows:
         raise SystemExit(f"{PUBLIC}: no traces of over 4 MB; give --trace FILE without --every")
     return report.traces_table(rows, load)
